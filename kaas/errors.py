@@ -132,10 +132,10 @@ class ErrorCode(IntEnum):
 
 def error_code(number: int) -> ErrorCode:
     """The code of a number; a number nobody knows is UNKNOWN_SERVER_ERROR, as Kafka's clients treat it."""
-    try:
-        return ErrorCode(number)
-    except ValueError:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+_BY_NUMBER = {int(code): code for code in ErrorCode}
 
 
 class KafkaError(Exception):

@@ -1,0 +1,1 @@
+"""Everything on the volume: the journal, the checkpoint files of groups, topic logs. Plain files and threads, no event loop."""

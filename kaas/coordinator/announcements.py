@@ -1,0 +1,116 @@
+"""What happened to a group, for people: the feed turns these into its events.
+
+Rules: an announcement says what the coordinator knows and nothing that it would have to work out; decoding assignments and
+wording sentences is for those who read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a rebalance began. `kind` is one of kaas.feed.types.CAUSES; `detail` has what a sentence about it needs."""
+
+    kind: str
+    member_id: str | None = None
+    detail: dict[str, Any] = {}
+
+
+class MemberChange(msgspec.Struct, frozen=True, kw_only=True):
+    """`kind`: member_joined, member_left, member_expired, member_fenced, member_replaced."""
+
+    kind: str
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    reason: str | None = None
+    silent_ms: int | None = None
+    timeout_ms: int | None = None
+    replaced_by: str | None = None
+
+
+class StateChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """The words of Kafka."""
+
+    before: str
+    after: str
+
+
+class RebalanceStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """Members are asked to come back."""
+
+    cause: Cause
+
+
+class RebalanceCompleted(msgspec.Struct, frozen=True, kw_only=True):
+    """`phases` are (name, duration in ms); assignments are the members' bytes before and after."""
+
+    started_at: int
+    ended_at: int
+    phases: tuple[tuple[str, int], ...]
+    cause: Cause
+    also: tuple[Cause, ...]
+    outcome: str
+    generation_before: int
+    generation_after: int
+    before: dict[str, bytes]
+    after: dict[str, bytes]
+    members_before: int
+    members_after: int
+    protocol_type: str
+
+
+class MembersChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing to tell people, but what is shown of these members is out of date (a parked join, a new assignment)."""
+
+    member_ids: tuple[str, ...] | None
+
+
+class OffsetsChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """`kind`: offsets_committed, offsets_deleted."""
+
+    kind: str
+    partitions: tuple[tuple[str, int], ...]
+    why: str | None = None
+
+
+class SubscriptionChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """A member named other topics than before."""
+
+    member_id: str
+    topics: tuple[str, ...]
+
+
+class PartitionsChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic that the group subscribes to grew."""
+
+    topic: str
+
+
+class GroupCreated(msgspec.Struct, frozen=True, kw_only=True):
+    """The group was not there before."""
+
+
+class GroupGone(msgspec.Struct, frozen=True, kw_only=True):
+    """`kind`: group_deleted, group_expired, coordinator_lost."""
+
+    kind: str
+    assignment_version: int | None = None
+
+
+Announcement = (
+    MemberChange
+    | StateChanged
+    | RebalanceStarted
+    | RebalanceCompleted
+    | MembersChanged
+    | OffsetsChanged
+    | SubscriptionChanged
+    | PartitionsChanged
+    | GroupCreated
+    | GroupGone
+)

@@ -1,0 +1,43 @@
+"""Heartbeat: a member is alive, and hears whether it must come back.
+
+Rules: while the state is still being read the answer is 0, because 14 makes some clients stop beating for ever; a heartbeat
+while assignments are on their way is good (KAFKA-10134).
+Source: PROTOCOL 2.4 in docs/PROTOCOL.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kaas.coordinator.classic.checks import check_generation, check_member
+from kaas.coordinator.classic.rebalance import restart_session
+from kaas.coordinator.classic.states import TABLE
+from kaas.coordinator.events import Heartbeat
+from kaas.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kaas.coordinator.coordinator import Coordinator
+
+
+def heartbeat(core: Coordinator, event: Heartbeat, now_ms: int) -> None:
+    """Handle a Heartbeat; the session of a member whose group, id and generation are right begins anew."""
+    core.out.reply(event.reply_to, beat(core, event, now_ms))
+
+
+def beat(core: Coordinator, event: Heartbeat, now_ms: int) -> ErrorCode:
+    """The answer."""
+    if not event.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
+        return ErrorCode.NONE if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else code
+    group = core.classic(event.group_id)
+    if group is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if code := check_member(group, event.member_id, event.instance_id):
+        return code
+    if code := check_generation(group, event.generation):
+        return code
+    member = group.members[event.member_id]
+    if member.parked_join is None and member.parked_sync is None:
+        restart_session(core, group, member, now_ms)
+    return TABLE[group.state].heartbeat

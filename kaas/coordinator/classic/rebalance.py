@@ -1,0 +1,343 @@
+"""The two phases of a rebalance: members come back (joining), then get their assignments (syncing).
+
+Job: begin a rebalance, end its join phase, end it; the timers of both phases.
+Rules
+- A new generation is given out only after its number is durable as reserved, so that no crash makes it twice. The number is
+  reserved when the rebalance begins: by the time the members are back it usually is.
+- The join phase ends when every member's Join is parked and no id is pending, or when its time is up. All who wait are then
+  answered in the same instant.
+- A rebalance that is overtaken before it is Stable keeps the assignments that were there before it: nothing else was ever in
+  force.
+Must not know: how a request looks.
+Source: PROTOCOL 3.2-3.4 in docs/PROTOCOL.md; KAFKA-4925 (initial delay), 7909 (pending ids), 12890 (members that never sync).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kaas.coordinator import timers
+from kaas.coordinator.announcements import (
+    Cause,
+    MemberChange,
+    MembersChanged,
+    RebalanceCompleted,
+    RebalanceStarted,
+    StateChanged,
+)
+from kaas.coordinator.answers import JoinAnswer, JoinedMember, SyncAnswer
+from kaas.coordinator.classic.group import ClassicGroup, Member, Rebalance
+from kaas.coordinator.classic.states import State
+from kaas.coordinator.records import GenerationReserved, GroupEmpty
+from kaas.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kaas.coordinator.coordinator import Coordinator
+
+
+def enter(core: Coordinator, group: ClassicGroup, state: State, now_ms: int) -> None:
+    """Change the state and tell the feed."""
+    before = group.transition_to(state, now_ms)
+    core.out.announce(group.group_id, StateChanged(before=before.value, after=state.value))
+
+
+def prepare_or_complete(core: Coordinator, group: ClassicGroup, cause: Cause, now_ms: int) -> None:
+    """Something changed who is in the group, or what one of them wants."""
+    if group.state is State.PREPARING_REBALANCE:
+        rebalance = group.rebalance
+        assert rebalance is not None
+        rebalance.also.append(cause)
+    else:
+        prepare(core, group, cause, now_ms)
+    complete_if_all_are_back(core, group, now_ms)
+
+
+def prepare(core: Coordinator, group: ClassicGroup, cause: Cause, now_ms: int) -> None:
+    """Begin a rebalance in any state but PreparingRebalance: everyone is to join again."""
+    initial = group.state is State.EMPTY
+    before = {m.member_id: m.assignment for m in group.members.values() if not m.is_new}
+    if group.state is State.COMPLETING_REBALANCE:
+        assert group.rebalance is not None
+        before = group.rebalance.before
+        answer_parked_syncs(core, group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
+        finish(core, group, "superseded", now_ms)
+    core.out.cancel_timer(timers.sync(group.group_id))
+    group.rebalance = Rebalance(
+        cause=cause,
+        started_ms=now_ms,
+        phase="joining",
+        phase_since_ms=now_ms,
+        generation_before=group.generation,
+        members_before=sum(not m.is_new for m in group.members.values()),
+        before=before,
+        initial=initial,
+    )
+    core.out.announce(group.group_id, RebalanceStarted(cause=cause))
+    enter(core, group, State.PREPARING_REBALANCE, now_ms)
+    if group.members:
+        reserve_generation(core, group)
+    arm_join_phase(core, group, now_ms)
+
+
+def arm_join_phase(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+    """From Empty: the initial delay, extended while newcomers come. Otherwise: until the slowest member must be back."""
+    rebalance = group.rebalance
+    assert rebalance is not None
+    if rebalance.initial:
+        delay_ms = core.config.initial_rebalance_delay_ms
+        rebalance.initial_window_ms = delay_ms
+        rebalance.initial_left_ms = max(group.longest_rebalance_timeout_ms() - delay_ms, 0)
+        rebalance.deadline_ms = now_ms + delay_ms
+        if delay_ms == 0:
+            initial_delay_expired(core, group, now_ms)
+        else:
+            core.out.set_timer(timers.initial_delay(group.group_id), rebalance.deadline_ms)
+    else:
+        rebalance.deadline_ms = now_ms + group.longest_rebalance_timeout_ms()
+        core.out.set_timer(timers.rebalance(group.group_id), rebalance.deadline_ms)
+
+
+def initial_delay_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+    """The join phase of a group that was Empty: once more, if somebody came in the last window and there is time left."""
+    rebalance = group.rebalance
+    if group.state is not State.PREPARING_REBALANCE or rebalance is None or not rebalance.initial:
+        return
+    if rebalance.grew and rebalance.initial_left_ms > 0:
+        rebalance.grew = False
+        window_ms = min(core.config.initial_rebalance_delay_ms, rebalance.initial_left_ms)
+        rebalance.initial_left_ms = max(rebalance.initial_left_ms - rebalance.initial_window_ms, 0)
+        rebalance.initial_window_ms = window_ms
+        rebalance.deadline_ms = now_ms + window_ms
+        core.out.set_timer(timers.initial_delay(group.group_id), rebalance.deadline_ms)
+        return
+    rebalance.initial = False
+    complete(core, group, now_ms)
+
+
+def rebalance_timeout_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+    """Who is not back by now is out."""
+    if group.state is State.PREPARING_REBALANCE and group.rebalance is not None and not group.rebalance.initial:
+        complete(core, group, now_ms)
+
+
+def complete_if_all_are_back(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+    """End the join phase once nothing is left to wait for. An initial one ends by its delay only, unless nobody is left."""
+    rebalance = group.rebalance
+    if group.state is not State.PREPARING_REBALANCE or rebalance is None:
+        return
+    if rebalance.initial and group.members:
+        return
+    if group.waiting_count == len(group.members) and not group.pending:
+        complete(core, group, now_ms)
+
+
+def complete(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+    """End the join phase now: nobody is left, or the generation is not durable yet, or everyone who waits is answered."""
+    rebalance = group.rebalance
+    assert rebalance is not None
+    drop_the_missing(core, group, now_ms)
+    if not group.members:
+        become_empty(core, group, now_ms)
+        return
+    if not group.waiting_count:  # only static members that are not back: their session decides
+        rebalance.deadline_ms = now_ms + group.longest_rebalance_timeout_ms()
+        core.out.set_timer(timers.rebalance(group.group_id), rebalance.deadline_ms)
+        return
+    if group.reserved < group.next_generation():
+        rebalance.ready = True
+        reserve_generation(core, group)
+        return
+    begin_generation(core, group, now_ms)
+
+
+def drop_the_missing(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+    """Dynamic members that did not come back are out; static ones stay until their session ends (KAFKA-8220)."""
+    missing = [m for m in group.members.values() if m.parked_join is None and m.instance_id is None]
+    for member in missing:
+        group.remove(member.member_id)
+        core.out.cancel_timer(timers.session(group.group_id, member.member_id))
+        core.out.announce(
+            group.group_id,
+            member_change(
+                "member_expired", member, timeout_ms=member.rebalance_timeout_ms, reason="did not rejoin in time"
+            ),
+        )
+        if group.rebalance is not None:
+            group.rebalance.also.append(
+                Cause(
+                    kind="rebalance_timeout",
+                    member_id=member.member_id,
+                    detail={"client_id": member.client_id, "timeout_ms": member.rebalance_timeout_ms},
+                )
+            )
+
+
+def become_empty(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+    """Nobody is left. This uses up a generation, so that a member that was cut off cannot come back into the next one."""
+    group.generation = group.next_generation()
+    group.protocol_name = ""
+    core.out.cancel_timer(timers.rebalance(group.group_id))
+    core.out.cancel_timer(timers.initial_delay(group.group_id))
+    enter(core, group, State.EMPTY, now_ms)
+    finish(core, group, "empty", now_ms)
+    core.out.persist(group.group_id, GroupEmpty(group.generation, group.protocol_type, core.wall_ms(now_ms)))
+
+
+def begin_generation(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+    """A new generation with its protocol and leader; everyone whose Join is parked is answered."""
+    rebalance = group.rebalance
+    assert rebalance is not None and group.leader is not None
+    if group.members[group.leader].parked_join is None:
+        group.leader = group.waiting()[0].member_id
+    group.generation = group.next_generation()
+    group.protocol_name = group.vote()
+    group.assignment_in_flight = False
+    rebalance.phases.append(("joining", now_ms - rebalance.phase_since_ms))
+    rebalance.phase, rebalance.phase_since_ms = "syncing", now_ms
+    rebalance.deadline_ms = now_ms + group.longest_rebalance_timeout_ms()
+    core.out.cancel_timer(timers.rebalance(group.group_id))
+    core.out.set_timer(timers.sync(group.group_id), rebalance.deadline_ms)
+    enter(core, group, State.COMPLETING_REBALANCE, now_ms)
+    for member in group.members.values():
+        member.synced = False
+        token = group.unpark_join(member)
+        if token is not None:
+            if member.is_new:
+                member.is_new = False
+                core.out.cancel_timer(timers.new_member(group.group_id, member.member_id))
+            restart_session(core, group, member, now_ms)
+            core.out.reply(token, join_answer(group, member))
+    core.out.announce(group.group_id, MembersChanged(member_ids=None))
+
+
+def join_answer(group: ClassicGroup, member: Member, *, skip_assignment: bool = False) -> JoinAnswer:
+    """What a member is told of its generation; only the leader is told who else is there."""
+    leads = member.member_id == group.leader
+    return JoinAnswer(
+        code=ErrorCode.NONE,
+        member_id=member.member_id,
+        generation=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader or "",
+        skip_assignment=skip_assignment,
+        members=joined_members(group) if leads else (),
+    )
+
+
+def joined_members(group: ClassicGroup) -> tuple[JoinedMember, ...]:
+    """Everyone, with the metadata of the chosen protocol."""
+    name = group.protocol_name
+    return tuple(JoinedMember(m.member_id, m.instance_id, m.metadata_of(name)) for m in group.members.values())
+
+
+def sync_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+    """Members that joined and never asked for their assignment hold partitions that nobody reads: out (KAFKA-12890)."""
+    if group.state not in (State.COMPLETING_REBALANCE, State.STABLE):
+        return
+    silent = [m for m in group.members.values() if not m.synced]
+    if not silent:
+        return
+    for member in silent:
+        group.remove(member.member_id)
+        core.out.cancel_timer(timers.session(group.group_id, member.member_id))
+        core.out.announce(
+            group.group_id,
+            member_change(
+                "member_expired", member, timeout_ms=member.rebalance_timeout_ms, reason="did not sync in time"
+            ),
+        )
+    first = silent[0]
+    detail = {"client_id": first.client_id, "timeout_ms": first.rebalance_timeout_ms, "phase": "syncing"}
+    cause = Cause(kind="rebalance_timeout", member_id=first.member_id, detail=detail)
+    prepare_or_complete(core, group, cause, now_ms)
+
+
+def answer_parked_syncs(core: Coordinator, group: ClassicGroup, code: ErrorCode, now_ms: int) -> None:
+    """Everyone whose Sync waits hears this code; their sessions run again."""
+    for member in group.members.values():
+        if member.parked_sync is not None:
+            token, member.parked_sync = member.parked_sync, None
+            restart_session(core, group, member, now_ms)
+            core.out.reply(token, SyncAnswer(code=code))
+
+
+def finish(core: Coordinator, group: ClassicGroup, outcome: str, now_ms: int) -> None:
+    """Close the account of the rebalance under way."""
+    rebalance = group.rebalance
+    assert rebalance is not None
+    group.rebalance = None
+    core.out.announce(
+        group.group_id,
+        RebalanceCompleted(
+            started_at=core.wall_ms(rebalance.started_ms),
+            ended_at=core.wall_ms(now_ms),
+            phases=(*rebalance.phases, (rebalance.phase, now_ms - rebalance.phase_since_ms)),
+            cause=rebalance.cause,
+            also=tuple(rebalance.also),
+            outcome=outcome,
+            generation_before=rebalance.generation_before,
+            generation_after=group.generation,
+            before=rebalance.before,
+            after={m.member_id: m.assignment for m in group.members.values()} if outcome == "stable" else {},
+            members_before=rebalance.members_before,
+            members_after=len(group.members),
+            protocol_type=group.protocol_type,
+        ),
+    )
+
+
+def restart_session(core: Coordinator, group: ClassicGroup, member: Member, now_ms: int) -> None:
+    """The member was heard: its session begins anew."""
+    member.heard_ms = now_ms
+    core.out.set_timer(timers.session(group.group_id, member.member_id), now_ms + member.session_timeout_ms)
+
+
+def member_change(kind: str, member: Member, **more: str | int | None) -> MemberChange:
+    """An announcement about one member."""
+    change = MemberChange(
+        kind=kind,
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+    )
+    return msgspec.structs.replace(change, **more) if more else change
+
+
+def reserve_generation(core: Coordinator, group: ClassicGroup) -> None:
+    """Make the next generation durable as given, unless that is done or on its way."""
+    wanted = group.next_generation()
+    if group.reserving < wanted:
+        group.reserving = wanted
+        core.out.persist(group.group_id, GenerationReserved(wanted), Reserved(group.group_id, wanted))
+
+
+class Reserved(msgspec.Struct, frozen=True):
+    """Goes on with the join phase that waited for its number."""
+
+    group_id: str
+    generation: int
+
+    def written(self, core: Coordinator, now_ms: int) -> None:
+        group = core.classic(self.group_id)
+        if group is None or group.state is not State.PREPARING_REBALANCE or group.rebalance is None:
+            return
+        if group.rebalance.ready:
+            group.rebalance.ready = False
+            complete(core, group, now_ms)
+
+    def failed(self, core: Coordinator, now_ms: int) -> None:
+        """Nobody can be given a generation: those who wait are told to try again, and the next one to wait tries the disk."""
+        group = core.classic(self.group_id)
+        if group is None:
+            return
+        group.reserving = group.reserved
+        if group.rebalance is not None and group.state is State.PREPARING_REBALANCE:
+            group.rebalance.ready = False
+            for member in group.waiting():
+                token = group.unpark_join(member)
+                restart_session(core, group, member, now_ms)
+                core.out.reply(token, JoinAnswer(code=ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id=member.member_id))

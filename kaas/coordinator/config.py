@@ -1,0 +1,25 @@
+"""The settings that decide what a coordinator does, by Kafka's names.
+
+Rules: values are checked where they come in (kaas.broker.settings); here they are only read. Times are milliseconds and may
+be far below Apache's minimums, so that tests and demos need not wait.
+Source: Apache Kafka 4.2 `GroupCoordinatorConfig`; the defaults are Apache's.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+FOREVER = 2**31 - 1
+
+
+class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Each field is the setting of the same name, dots instead of underscores and `group.` or `offsets.` before it."""
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 3_000
+    max_size: int = FOREVER
+    new_member_join_timeout_ms: int = 300_000
+    offset_metadata_max_bytes: int = 4_096
+    offsets_retention_ms: int = 10_080 * 60_000
+    offsets_retention_check_interval_ms: int = 600_000

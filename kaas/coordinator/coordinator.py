@@ -1,0 +1,211 @@
+"""The coordinator: all groups of one broker, and the one door through which events come in.
+
+Job: give each event to the module that decides about it; apply records once they are durable and tell their followers.
+Rules: see the package. `handle` never fails on anything a client sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kaas.coordinator import offsets, replay, retention, timers
+from kaas.coordinator.announcements import Cause, GroupGone, PartitionsChanged
+from kaas.coordinator.classic import heartbeat, join, leave, rebalance, sync
+from kaas.coordinator.classic.group import ClassicGroup
+from kaas.coordinator.classic.states import State
+from kaas.coordinator.config import CoordinatorConfig
+from kaas.coordinator.effects import Effect
+from kaas.coordinator.events import (
+    ClockMoved,
+    Commit,
+    DeleteGroup,
+    DeleteOffsets,
+    Event,
+    Heartbeat,
+    Join,
+    Leave,
+    Loaded,
+    PartitionsAdded,
+    Sync,
+    TimerExpired,
+    TopicDeleted,
+    Unload,
+    WriteFailed,
+    Written,
+)
+from kaas.coordinator.group import Group, new_group
+from kaas.coordinator.outbox import Outbox
+from kaas.coordinator.records import OffsetsDeleted, Record
+from kaas.errors import ErrorCode
+
+
+class Coordinator:
+    """Groups by id, and what is in flight to the journal.
+
+    `loading`: the state on disk is still being read. `broken`: groups whose stored state cannot be read, with the reason;
+    they answer that they are loading until an operator decides. `retention_queue`: groups that this round of the retention
+    check has not looked at yet.
+    """
+
+    def __init__(self, config: CoordinatorConfig) -> None:
+        self.config = config
+        self.groups: dict[str, Group] = {}
+        self.broken: dict[str, str] = {}
+        self.loading = True
+        self.out = Outbox()
+        self.wall_offset_ms = 0
+        self.retention_queue: list[str] = []
+        self._deciders: dict[type, Callable[[Any, int], None]] = {
+            Heartbeat: lambda event, now: heartbeat.heartbeat(self, event, now),
+            Commit: lambda event, now: offsets.commit(self, event, now),
+            Join: self.join,
+            Sync: lambda event, now: sync.sync(self, event, now),
+            Leave: lambda event, now: leave.leave(self, event, now),
+            DeleteOffsets: lambda event, now: offsets.delete_offsets(self, event, now),
+            DeleteGroup: lambda event, now: offsets.delete_group(self, event, now),
+            TimerExpired: self._timer_expired,
+            Written: self._written,
+            WriteFailed: self._write_failed,
+            ClockMoved: self._clock_moved,
+            PartitionsAdded: self._partitions_added,
+            TopicDeleted: self._topic_deleted,
+            Loaded: self._loaded,
+            Unload: self._unload,
+        }
+        self._expiries: dict[str, Callable[[ClassicGroup, str, int], None]] = {
+            "session": self._member_timer(leave.session_expired),
+            "new_member": self._member_timer(join.new_member_expired),
+            "pending_member": lambda g, member_id, now: join.pending_member_expired(self, g, member_id, now),
+            "initial_delay": lambda g, _, now: rebalance.initial_delay_expired(self, g, now),
+            "rebalance": lambda g, _, now: rebalance.rebalance_timeout_expired(self, g, now),
+            "sync": lambda g, _, now: rebalance.sync_expired(self, g, now),
+        }
+
+    def handle(self, event: Event, now_ms: int) -> list[Effect]:
+        """Decide about one event. The effects are to be carried out in order."""
+        self._deciders[type(event)](event, now_ms)
+        return self.out.take()
+
+    # What the deciding modules need
+
+    def wall_ms(self, now_ms: int) -> int:
+        """Wall time, ms since 1970."""
+        return now_ms + self.wall_offset_ms
+
+    def unavailable(self, group_id: str) -> ErrorCode:
+        """Why no request about this group can be taken at all, or NONE."""
+        if self.loading or group_id in self.broken:
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        group = self.groups.get(group_id)
+        if group is not None and group.deleting:  # as good as Dead: a group of this name will be another one
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return ErrorCode.NONE
+
+    def classic(self, group_id: str) -> ClassicGroup | None:
+        """The membership of a group that is there."""
+        group = self.groups.get(group_id)
+        return None if group is None else group.classic
+
+    def create(self, group_id: str) -> Group:
+        group = self.groups[group_id] = new_group(group_id)
+        return group
+
+    def join(self, event: Join, now_ms: int) -> None:
+        join.join(self, event, now_ms)
+
+    def forget_timers(self, group: ClassicGroup) -> None:
+        """Nothing about this group is to happen any more."""
+        for member_id in group.members:
+            self.out.cancel_timer(timers.session(group.group_id, member_id))
+            self.out.cancel_timer(timers.new_member(group.group_id, member_id))
+        for member_id in group.pending:
+            self.out.cancel_timer(timers.pending_member(group.group_id, member_id))
+        for make in (timers.initial_delay, timers.rebalance, timers.sync):
+            self.out.cancel_timer(make(group.group_id))
+
+    # Events that are not requests
+
+    def _member_timer(
+        self, decide: Callable[[Coordinator, ClassicGroup, Any, int], None]
+    ) -> Callable[[ClassicGroup, str, int], None]:
+        def expired(group: ClassicGroup, member_id: str, now_ms: int) -> None:
+            member = group.members.get(member_id)
+            if member is not None:
+                decide(self, group, member, now_ms)
+
+        return expired
+
+    def _timer_expired(self, event: TimerExpired, now_ms: int) -> None:
+        if event.key == timers.RETENTION:
+            retention.step(self, now_ms)
+            return
+        kind, group_id, member_id = (*event.key, "")[:3]
+        group = self.classic(group_id)
+        if group is not None:
+            self._expiries[kind](group, member_id, now_ms)
+
+    def _written(self, event: Written, now_ms: int) -> None:
+        for seq, group_id, record, follower in self.out.settle(event.up_to):
+            if record is not None:
+                self.apply(group_id, record, self.out.epoch, seq)
+            if follower is not None:
+                follower.written(self, now_ms)
+
+    def _write_failed(self, event: WriteFailed, now_ms: int) -> None:
+        assert not self.out.in_flight or self.out.in_flight[0][0] >= event.first
+        for _, _, _, follower in self.out.settle(event.last):
+            if follower is not None:
+                follower.failed(self, now_ms)
+
+    def apply(self, group_id: str, record: Record, epoch: int, version: int) -> None:
+        """Put a durable record into the state."""
+        replay.apply(self.groups, group_id, record, self.wall_offset_ms)
+        group = self.groups.get(group_id)
+        if group is not None:
+            group.epoch, group.version = epoch, version
+
+    def _clock_moved(self, event: ClockMoved, now_ms: int) -> None:
+        self.wall_offset_ms = event.wall_offset_ms
+
+    def _loaded(self, event: Loaded, now_ms: int) -> None:
+        """Members get a full session from here on; numbers that may have been given out are spent."""
+        self.loading = False
+        for group in self.groups.values():
+            classic = group.classic
+            classic.spent = classic.reserving = classic.reserved
+            for member in classic.members.values():
+                rebalance.restart_session(self, classic, member, now_ms)
+            if classic.state is State.STABLE and len(classic.members) > self.config.max_size:
+                rebalance.prepare(
+                    self, classic, Cause(kind="leader_rejoined", detail={"reason": "too many members"}), now_ms
+                )
+        self.out.set_timer(timers.RETENTION, now_ms + self.config.offsets_retention_check_interval_ms)
+
+    def _partitions_added(self, event: PartitionsAdded, now_ms: int) -> None:
+        """Every group that subscribes to the topic shares it out anew."""
+        for group in list(self.groups.values()):
+            classic = group.classic
+            subscribed = classic.subscribed()
+            if classic.members and (subscribed is None or event.topic in subscribed):
+                self.out.announce(group.group_id, PartitionsChanged(topic=event.topic))
+                cause = Cause(kind="partitions_changed", detail={"topics": [event.topic]})
+                rebalance.prepare_or_complete(self, classic, cause, now_ms)
+
+    def _topic_deleted(self, event: TopicDeleted, now_ms: int) -> None:
+        for group in list(self.groups.values()):
+            gone = [(event.topic, partition) for partition in group.offsets.get(event.topic, ())]
+            if gone and not group.deleting:
+                follower = offsets.OffsetsGone(None, group.group_id, None, gone, "topic_deleted")
+                self.out.persist(group.group_id, OffsetsDeleted(gone, "topic_deleted"), follower)
+
+    def _unload(self, event: Unload, now_ms: int) -> None:
+        """Another broker has the group: parked requests are sent there, and nothing of it stays here."""
+        group = self.groups.pop(event.group_id, None)
+        if group is None:
+            return
+        leave.send_away(self, group.classic, ErrorCode.NOT_COORDINATOR)
+        self.forget_timers(group.classic)
+        self.out.announce(
+            event.group_id, GroupGone(kind="coordinator_lost", assignment_version=event.assignment_version)
+        )

@@ -1,0 +1,51 @@
+"""What a coordinator wants done: replies, timers, writes, announcements. The shell carries them out in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kaas.coordinator.announcements import Announcement
+from kaas.coordinator.records import Record
+from kaas.coordinator.timers import TimerKey
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """The answer to the request that carried this token."""
+
+    to: Any
+    answer: Any
+
+
+class SetTimer(msgspec.Struct, frozen=True):
+    """Send TimerExpired(key) at `deadline_ms` (the clock of `now_ms`), unless set anew or cancelled before."""
+
+    key: TimerKey
+    deadline_ms: int
+
+
+class CancelTimer(msgspec.Struct, frozen=True):
+    """Forget the timer, if it is set."""
+
+    key: TimerKey
+
+
+class Persist(msgspec.Struct, frozen=True):
+    """Make this record durable, then send Written; WriteFailed if that cannot be. Sequence numbers grow by one and are the
+    versions of the records in their epoch."""
+
+    seq: int
+    group_id: str
+    epoch: int
+    record: Record
+
+
+class Announce(msgspec.Struct, frozen=True):
+    """Tell the feed."""
+
+    group_id: str
+    what: Announcement
+
+
+Effect = Reply | SetTimer | CancelTimer | Persist | Announce

@@ -1,0 +1,22 @@
+"""One committed offset, and what is staged by a transaction.
+
+Shape: offsets are 64-bit, times are wall-clock ms since 1970, topic ids are 16 bytes or null (commits before version 10).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+OffsetKey = tuple[str, int]
+"""(topic, partition)."""
+
+
+class OffsetEntry(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """`expires_at` is set only when the commit itself asked for a retention (OffsetCommit 2-4)."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    committed_at: int
+    expires_at: int | None = None
+    topic_id: bytes | None = None

@@ -1,0 +1,221 @@
+"""Committed offsets: who may commit, what is kept, what is deleted.
+
+Job: OffsetCommit and OffsetDelete against a group in any state.
+Rules: a commit is answered 0 only after it is durable, and memory keeps the old value until then. Who commits is checked in
+Kafka's order: the instance, the member, the generation, then whether the state takes commits. A partition whose metadata is
+too long fails alone.
+Must not know: whether topics exist (the edge has left those out).
+Source: PROTOCOL 2.6 and 2.9 in docs/PROTOCOL.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from kaas.coordinator.announcements import GroupCreated, GroupGone, OffsetsChanged
+from kaas.coordinator.answers import CommitAnswer, DeleteGroupAnswer, DeleteOffsetsAnswer
+from kaas.coordinator.classic.checks import check_generation, check_member
+from kaas.coordinator.classic.group import ClassicGroup
+from kaas.coordinator.classic.rebalance import enter, restart_session
+from kaas.coordinator.classic.states import TABLE, State
+from kaas.coordinator.events import Commit, DeleteGroup, DeleteOffsets
+from kaas.coordinator.group import Group
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.records import GroupDeleted, OffsetsCommitted, OffsetsDeleted
+from kaas.errors import ErrorCode
+from kaas.wire.consumer_protocol import PROTOCOL_TYPE
+
+if TYPE_CHECKING:
+    from kaas.coordinator.coordinator import Coordinator
+
+NOBODY = -1
+"""The generation of a commit that is no member's."""
+
+COMMITTED = CommitAnswer(ErrorCode.NONE)
+REFUSED = CommitAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def commit(core: Coordinator, event: Commit, now_ms: int) -> None:
+    """Handle an OffsetCommit."""
+    code = check_commit(core, event)
+    if code:
+        core.out.reply(event.reply_to, CommitAnswer(code))
+        return
+    group = core.groups.get(event.group_id)
+    if group is not None and event.member_id:
+        hear(core, group.classic, event.member_id, now_ms)
+    entries, bad = entries_of(core, event, core.wall_ms(now_ms))
+    answer = CommitAnswer(ErrorCode.NONE, bad) if bad else COMMITTED
+    if not entries:
+        core.out.reply(event.reply_to, answer)
+        return
+    core.out.persist(event.group_id, OffsetsCommitted(entries), Committed(event, answer, group is None))
+
+
+def check_commit(core: Coordinator, event: Commit) -> ErrorCode:
+    """Whether this group takes this commit. The empty group id is legal here (KAFKA-6773)."""
+    if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
+        return code
+    group = core.groups.get(event.group_id)
+    if group is None:
+        if event.generation < 0:  # a simple group: offsets without membership
+            return ErrorCode.NONE
+        return ErrorCode.GROUP_ID_NOT_FOUND if event.modern else ErrorCode.ILLEGAL_GENERATION
+    return check_committer(group.classic, event)
+
+
+def check_committer(group: ClassicGroup, event: Commit) -> ErrorCode:
+    """Nobody may commit to a group that has members: a detached client must not scribble over what they do."""
+    if event.generation < 0 and group.state is State.EMPTY:
+        return ErrorCode.NONE
+    if event.generation >= 0 or event.member_id or event.instance_id is not None:
+        if code := check_member(group, event.member_id, event.instance_id):
+            return code
+        if code := check_generation(group, event.generation):
+            return code
+        return TABLE[group.state].commit
+    return ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def hear(core: Coordinator, group: ClassicGroup, member_id: str, now_ms: int) -> None:
+    """A good commit shows that the member lives, as a heartbeat does."""
+    member = group.members.get(member_id)
+    if member is not None and member.parked_join is None and member.parked_sync is None:
+        restart_session(core, group, member, now_ms)
+
+
+def entries_of(
+    core: Coordinator, event: Commit, wall_ms: int
+) -> tuple[list[tuple[str, int, OffsetEntry]], dict[int, ErrorCode] | None]:
+    """What to keep, and the rows (by index) whose metadata is too long; length counts UTF-16 units, as Java's does."""
+    limit = core.config.offset_metadata_max_bytes
+    expires_at = None if event.retention_ms is None else wall_ms + event.retention_ms
+    entries, bad = [], None
+    for index, row in enumerate(event.rows):
+        metadata = row.metadata
+        if len(metadata) * 2 > limit and utf16_units(metadata) > limit:
+            bad = bad or {}
+            bad[index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            continue
+        entry = OffsetEntry(row.offset, row.leader_epoch, metadata, wall_ms, expires_at, row.topic_id)
+        entries.append((row.topic, row.partition, entry))
+    return entries, bad
+
+
+def utf16_units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class Committed(msgspec.Struct, frozen=True, gc=False):
+    """Answers a commit."""
+
+    event: Commit
+    answer: CommitAnswer
+    created: bool
+
+    def written(self, core: Coordinator, now_ms: int) -> None:
+        event = self.event
+        core.out.reply(event.reply_to, self.answer)
+        if self.created:
+            core.out.announce(event.group_id, GroupCreated())
+        partitions = tuple((row.topic, row.partition) for row in event.rows)
+        core.out.announce(event.group_id, OffsetsChanged(kind="offsets_committed", partitions=partitions))
+
+    def failed(self, core: Coordinator, now_ms: int) -> None:
+        core.out.reply(self.event.reply_to, REFUSED)
+
+
+def delete_offsets(core: Coordinator, event: DeleteOffsets, now_ms: int) -> None:
+    """Handle an OffsetDelete. What a live member reads is not deleted under it."""
+    if not event.group_id:
+        core.out.reply(event.reply_to, DeleteOffsetsAnswer(code=ErrorCode.INVALID_GROUP_ID))
+        return
+    code, group = check_delete(core, event.group_id)
+    if group is None:
+        core.out.reply(event.reply_to, DeleteOffsetsAnswer(code=code))
+        return
+    classic = group.classic
+    if classic.state is not State.EMPTY and classic.protocol_type != PROTOCOL_TYPE:
+        core.out.reply(event.reply_to, DeleteOffsetsAnswer(code=ErrorCode.NON_EMPTY_GROUP))
+        return
+    subscribed = classic.subscribed()
+    codes: dict[OffsetKey, ErrorCode] = {}
+    for topic, partition in event.partitions:
+        taken = subscribed is None or topic in subscribed
+        codes[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if taken else ErrorCode.NONE
+    gone = [key for key, code in codes.items() if not code and group.offset(*key) is not None]
+    answer = DeleteOffsetsAnswer(partitions=codes)
+    if not gone:
+        core.out.reply(event.reply_to, answer)
+        return
+    core.out.persist(
+        event.group_id, OffsetsDeleted(gone, "deleted"), OffsetsGone(event.reply_to, event.group_id, answer, gone)
+    )
+
+
+class OffsetsGone(msgspec.Struct, frozen=True):
+    """Answers an OffsetDelete; nobody waits for an expiry."""
+
+    reply_to: Any
+    group_id: str
+    answer: DeleteOffsetsAnswer | None
+    partitions: list[OffsetKey]
+    why: str = "deleted"
+
+    def written(self, core: Coordinator, now_ms: int) -> None:
+        if self.answer is not None:
+            core.out.reply(self.reply_to, self.answer)
+        core.out.announce(
+            self.group_id, OffsetsChanged(kind="offsets_deleted", partitions=tuple(self.partitions), why=self.why)
+        )
+
+    def failed(self, core: Coordinator, now_ms: int) -> None:
+        if self.answer is not None:
+            core.out.reply(self.reply_to, DeleteOffsetsAnswer(code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+
+def check_delete(core: Coordinator, group_id: str) -> tuple[ErrorCode, Group | None]:
+    """The group, or why there is none to delete from."""
+    if (code := core.unavailable(group_id)) is not ErrorCode.NONE:
+        return (ErrorCode.GROUP_ID_NOT_FOUND if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else code), None
+    group = core.groups.get(group_id)
+    return (ErrorCode.GROUP_ID_NOT_FOUND if group is None else ErrorCode.NONE), group
+
+
+def delete_group(core: Coordinator, event: DeleteGroup, now_ms: int) -> None:
+    """Handle one group of a DeleteGroups: only a group without members goes."""
+    code, group = check_delete(core, event.group_id)
+    if group is None:
+        core.out.reply(event.reply_to, DeleteGroupAnswer(code))
+    elif group.classic.state is not State.EMPTY:
+        core.out.reply(event.reply_to, DeleteGroupAnswer(ErrorCode.NON_EMPTY_GROUP))
+    else:
+        bury(core, group, now_ms, "deleted", event.reply_to)
+
+
+def bury(core: Coordinator, group: Group, now_ms: int, why: str, reply_to: Any = None) -> None:
+    """Make the end of a group durable; until then it answers that it is not available."""
+    group.deleting = True
+    core.out.persist(group.group_id, GroupDeleted(core.wall_ms(now_ms), why), Buried(reply_to, group, why))
+
+
+class Buried(msgspec.Struct, frozen=True):
+    """Answers a deletion; nobody waits for an expiry."""
+
+    reply_to: Any
+    group: Group
+    why: str
+
+    def written(self, core: Coordinator, now_ms: int) -> None:
+        enter(core, self.group.classic, State.DEAD, now_ms)
+        core.out.announce(self.group.group_id, GroupGone(kind=f"group_{self.why}"))
+        core.forget_timers(self.group.classic)
+        if self.reply_to is not None:
+            core.out.reply(self.reply_to, DeleteGroupAnswer(ErrorCode.NONE))
+
+    def failed(self, core: Coordinator, now_ms: int) -> None:
+        self.group.deleting = False
+        if self.reply_to is not None:
+            core.out.reply(self.reply_to, DeleteGroupAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE))

@@ -1,0 +1,129 @@
+"""Questions that change nothing: describe, list, fetch offsets.
+
+Rules: answers come from memory, whatever the groups are doing; a list never waits for a busy group (redpanda#1865).
+Source: PROTOCOL 2.8 and 2.10 in docs/PROTOCOL.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kaas.coordinator.classic.group import Member
+from kaas.coordinator.classic.states import State
+from kaas.coordinator.group import Group
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kaas.coordinator.coordinator import Coordinator
+
+
+class ListedGroup(msgspec.Struct, frozen=True, gc=False):
+    """A row of ListGroups. `type` is `classic` or `consumer`."""
+
+    group_id: str
+    protocol_type: str
+    state: str
+    type: str
+
+
+class DescribedMember(msgspec.Struct, frozen=True):
+    """A member as DescribeGroups shows it."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+class DescribedGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of DescribeGroups; a group that is not there is Dead and has code 69 (versions below 6 leave the code out)."""
+
+    code: ErrorCode
+    group_id: str
+    state: str
+    protocol_type: str = ""
+    protocol_name: str = ""
+    members: tuple[DescribedMember, ...] = ()
+
+
+class FetchedOffsets(msgspec.Struct, frozen=True, kw_only=True):
+    """Offsets of one group by topic and partition; null where nothing is committed."""
+
+    code: ErrorCode = ErrorCode.NONE
+    offsets: dict[OffsetKey, OffsetEntry | None] = {}
+    unstable: frozenset[OffsetKey] = frozenset()
+
+
+def list_groups(core: Coordinator, states: Iterable[str], types: Iterable[str]) -> tuple[ErrorCode, list[ListedGroup]]:
+    """Every group that matches; filters ignore case, and a word that nobody knows matches nothing."""
+    if core.loading:
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, []
+    wanted_states = {s.lower() for s in states}
+    wanted_types = {t.lower() for t in types}
+    rows = []
+    for group in core.groups.values():
+        row = listed(group)
+        if (not wanted_states or row.state.lower() in wanted_states) and (not wanted_types or row.type in wanted_types):
+            rows.append(row)
+    return ErrorCode.NONE, rows
+
+
+def listed(group: Group) -> ListedGroup:
+    return ListedGroup(group.group_id, group.classic.protocol_type, group.classic.state.value, "classic")
+
+
+def describe_group(core: Coordinator, group_id: str) -> DescribedGroup:
+    """Members show their metadata and the protocol in Stable only, and their last assignment always."""
+    code = core.unavailable(group_id)
+    if code is not ErrorCode.NONE and code is not ErrorCode.COORDINATOR_NOT_AVAILABLE:
+        return DescribedGroup(code=code, group_id=group_id, state="")
+    group = core.groups.get(group_id)
+    if group is None or code:
+        return DescribedGroup(code=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, state=State.DEAD.value)
+    classic = group.classic
+    stable = classic.state is State.STABLE
+    return DescribedGroup(
+        code=ErrorCode.NONE,
+        group_id=group_id,
+        state=classic.state.value,
+        protocol_type=classic.protocol_type,
+        protocol_name=classic.protocol_name if stable else "",
+        members=tuple(described(m, classic.protocol_name if stable else None) for m in classic.members.values()),
+    )
+
+
+def described(member: Member, protocol: str | None) -> DescribedMember:
+    return DescribedMember(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        b"" if protocol is None else member.metadata_of(protocol),
+        member.assignment,
+    )
+
+
+def fetch_offsets(
+    core: Coordinator, group_id: str, wanted: list[OffsetKey] | None, *, require_stable: bool
+) -> FetchedOffsets:
+    """The offsets asked for, or with null every committed one. An unknown group has none, and that is no error.
+
+    With `require_stable` a partition that an open transaction has staged is unstable: the client asks again (KIP-447).
+    """
+    code = core.unavailable(group_id)
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS or code is ErrorCode.NOT_COORDINATOR:
+        return FetchedOffsets(code=code)
+    group = core.groups.get(group_id)
+    if group is None:
+        return FetchedOffsets(offsets=dict.fromkeys(wanted or ()))
+    keys = group.keys() if wanted is None else wanted
+    unstable: frozenset[OffsetKey] = frozenset()
+    if require_stable and group.staged:
+        unstable = frozenset(key for staged in group.staged.values() for key in staged)
+    return FetchedOffsets(offsets={key: group.offset(*key) for key in keys}, unstable=unstable)

@@ -1,0 +1,100 @@
+"""Durable facts about a group: what the journal holds and `replay.apply` applies, live and at a restart alike.
+
+Rules: a record is absolute (it says what is, not what changed by how much), so that applying the newest ones again does no
+harm. A field is only ever added at the end, with a default, so that older journals load.
+Shape: msgpack arrays `[tag, ...fields]`, the tag first.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+
+
+class OffsetsCommitted(msgspec.Struct, frozen=True, array_like=True, tag="commit"):
+    """Offsets as they are from now on."""
+
+    offsets: list[tuple[str, int, OffsetEntry]]
+
+
+class OffsetsDeleted(msgspec.Struct, frozen=True, array_like=True, tag="delete"):
+    """Offsets that are gone. `why` is one of deleted, expired, topic_deleted."""
+
+    partitions: list[OffsetKey]
+    why: str
+
+
+class GenerationReserved(msgspec.Struct, frozen=True, array_like=True, tag="generation"):
+    """No generation up to this one will be given again, whatever happens before the group is Stable."""
+
+    generation: int
+
+
+class StoredMember(msgspec.Struct, frozen=True, array_like=True):
+    """A classic member as it is kept; `protocols` in its own order of preference."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+    assignment: bytes
+    joined_at: int
+
+
+class GroupStable(msgspec.Struct, frozen=True, array_like=True, tag="stable"):
+    """A classic group with its members and their assignments."""
+
+    generation: int
+    protocol_type: str
+    protocol_name: str
+    leader: str
+    members: list[StoredMember]
+    at: int
+
+
+class GroupEmpty(msgspec.Struct, frozen=True, array_like=True, tag="empty"):
+    """A classic group that nobody is in."""
+
+    generation: int
+    protocol_type: str
+    at: int
+
+
+class MemberReplaced(msgspec.Struct, frozen=True, array_like=True, tag="replaced"):
+    """A static member came back: the new id takes the old one's place, assignment and leadership (KIP-345)."""
+
+    old_member_id: str
+    member: StoredMember
+
+
+class GroupDeleted(msgspec.Struct, frozen=True, array_like=True, tag="tombstone"):
+    """The group and all of its offsets are gone. `why` is one of deleted, expired."""
+
+    at: int
+    why: str
+
+
+Record = (
+    OffsetsCommitted | OffsetsDeleted | GenerationReserved | GroupStable | GroupEmpty | MemberReplaced | GroupDeleted
+)
+"""Everything a journal may hold about a group."""
+
+OFFSET_RECORDS = (OffsetsCommitted, OffsetsDeleted)
+"""Records that the offsets file of a group covers; the others are covered by its group-state file. A tombstone by both."""
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Record)
+
+
+def encode(record: Record) -> bytes:
+    """The body of a journal entry."""
+    return _encoder.encode(record)
+
+
+def decode(body: bytes) -> Record:
+    """Raises ValueError when this is no record."""
+    return _decoder.decode(body)

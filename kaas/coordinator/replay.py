@@ -1,0 +1,146 @@
+"""Records into state: the one place where durable facts are applied, live and at a restart alike.
+
+Rules: applying a record is absolute and tolerant: what is not there cannot be removed and that is no fault, because a journal
+may begin in the middle of a group's life. Live, a fact that was overtaken while it was written is not applied over what came
+after it.
+Must not know: requests, timers, effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from kaas.coordinator.classic.group import ClassicGroup, Member
+from kaas.coordinator.classic.states import State
+from kaas.coordinator.group import Group, new_group
+from kaas.coordinator.records import (
+    GenerationReserved,
+    GroupDeleted,
+    GroupEmpty,
+    GroupStable,
+    MemberReplaced,
+    OffsetsCommitted,
+    OffsetsDeleted,
+    Record,
+    StoredMember,
+)
+
+
+def apply(groups: dict[str, Group], group_id: str, record: Record, wall_offset_ms: int) -> None:
+    """Put one record into the state. `wall_offset_ms` turns wall time into the clock of `now_ms`."""
+    if isinstance(record, GroupDeleted):
+        groups.pop(group_id, None)
+        return
+    group = groups.get(group_id)
+    if group is None:
+        group = groups[group_id] = new_group(group_id)
+    APPLIERS[type(record)](group, record, wall_offset_ms)
+
+
+def apply_committed(group: Group, record: OffsetsCommitted, wall_offset_ms: int) -> None:
+    for topic, partition, entry in record.offsets:
+        group.put(topic, partition, entry)
+
+
+def apply_deleted(group: Group, record: OffsetsDeleted, wall_offset_ms: int) -> None:
+    for topic, partition in record.partitions:
+        group.drop(topic, partition)
+
+
+def apply_reserved(group: Group, record: GenerationReserved, wall_offset_ms: int) -> None:
+    group.classic.reserved = max(group.classic.reserved, record.generation)
+
+
+def apply_stable(whole: Group, record: GroupStable, wall_offset_ms: int) -> None:
+    """Members with their assignments: those of the generation that waits for them, or, at a restart, of one not known yet."""
+    whole.stored = record
+    group = whole.classic
+    group.reserved = max(group.reserved, record.generation)
+    if group.state is State.COMPLETING_REBALANCE and group.generation == record.generation:
+        for row in record.members:
+            if row.member_id in group.members:
+                group.members[row.member_id].assignment = row.assignment
+        return
+    if record.generation <= group.generation:  # overtaken while it was written
+        return
+    clear(group)
+    group.generation = record.generation
+    group.protocol_type, group.protocol_name = record.protocol_type, record.protocol_name
+    for row in record.members:
+        group.add(restored(row))
+    group.leader = record.leader if record.leader in group.members else group.leader
+    group.state = State.STABLE if group.members else State.EMPTY
+    group.state_since_ms = record.at - wall_offset_ms
+
+
+def apply_empty(whole: Group, record: GroupEmpty, wall_offset_ms: int) -> None:
+    """Nobody. Live, the group was Empty before this was written, and may have gone on."""
+    whole.stored = record
+    group = whole.classic
+    group.reserved = max(group.reserved, record.generation)
+    if record.generation <= group.generation:
+        return
+    clear(group)
+    group.generation = record.generation
+    group.protocol_type, group.protocol_name = record.protocol_type, ""
+    group.state = State.EMPTY
+    group.state_since_ms = record.at - wall_offset_ms
+
+
+def apply_replaced(whole: Group, record: MemberReplaced, wall_offset_ms: int) -> None:
+    """A static member under its new id, if the old one is still there."""
+    if isinstance(whole.stored, GroupStable):
+        whole.stored = with_replacement(whole.stored, record)
+    group = whole.classic
+    old = group.members.get(record.old_member_id)
+    if old is None or old.instance_id != record.member.instance_id:
+        return
+    new = restored(record.member)
+    new.assignment = old.assignment
+    new.synced = old.synced
+    new.is_new = old.is_new
+    group.replace(old, new)
+
+
+def with_replacement(stored: GroupStable, record: MemberReplaced) -> GroupStable:
+    """The stored membership with one member under its new id, which keeps the old one's assignment."""
+    members = []
+    for row in stored.members:
+        taken_over = row.member_id == record.old_member_id
+        members.append(msgspec.structs.replace(record.member, assignment=row.assignment) if taken_over else row)
+    leader = record.member.member_id if stored.leader == record.old_member_id else stored.leader
+    return msgspec.structs.replace(stored, members=members, leader=leader)
+
+
+APPLIERS: dict[type, Callable[[Group, Any, int], None]] = {
+    OffsetsCommitted: apply_committed,
+    OffsetsDeleted: apply_deleted,
+    GenerationReserved: apply_reserved,
+    GroupStable: apply_stable,
+    GroupEmpty: apply_empty,
+    MemberReplaced: apply_replaced,
+}
+
+
+def clear(group: ClassicGroup) -> None:
+    for member_id in list(group.members):
+        group.remove(member_id)
+
+
+def restored(row: StoredMember) -> Member:
+    """A member as it was when it was written."""
+    return Member(
+        member_id=row.member_id,
+        instance_id=row.instance_id,
+        client_id=row.client_id,
+        client_host=row.client_host,
+        session_timeout_ms=row.session_timeout_ms,
+        rebalance_timeout_ms=row.rebalance_timeout_ms,
+        protocols=tuple((name, metadata) for name, metadata in row.protocols),
+        assignment=row.assignment,
+        synced=True,
+        joined_at=row.joined_at,
+    )

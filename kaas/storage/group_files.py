@@ -1,0 +1,241 @@
+"""The two checkpoint files of a group: its offsets, and its membership.
+
+Job: state to JSON and back to records, so that a load runs the same `replay.apply` as live changes do.
+Shape: `<data>/__cluster/__consumer_offsets/<name>.json` and `<data>/__cluster/__groups/<name>.json`; both carry
+`coordinator_epoch` and `version` of the newest record they cover. Keys of offsets are "topic/partition", split at the last
+slash. Bytes are base64.
+Rules: a file of the older form (only `offsets` and `metadata`) loads as epoch 0, version 0, its group id being its name. A file
+that does not parse is never "no offsets": `Unreadable` says what is wrong.
+Must not know: when to write, what to do about an unreadable file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+import msgspec
+
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.records import GroupEmpty, GroupStable, StoredMember
+from kaas.storage.names import EMPTY
+
+OFFSETS_FOLDER = "__consumer_offsets"
+GROUPS_FOLDER = "__groups"
+
+
+class Unreadable(Exception):
+    """A checkpoint file that cannot be understood."""
+
+
+class OffsetsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """`leader_epochs`, `commit_times` (ms), `expire_times` (ms) and `topic_ids` (hex) have the partitions that have one."""
+
+    coordinator_epoch: int = 0
+    version: int = 0
+    group_id: str | None = None
+    offsets: dict[str, int]
+    metadata: dict[str, str] = {}
+    leader_epochs: dict[str, int] = {}
+    commit_times: dict[str, int] = {}
+    expire_times: dict[str, int] = {}
+    topic_ids: dict[str, str] = {}
+
+
+class MemberFile(msgspec.Struct, kw_only=True):
+    """A member in a group-state file."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: list[tuple[str, bytes]]
+    assignment: bytes
+    joined_at: int
+
+
+class GroupFile(msgspec.Struct, kw_only=True):
+    """Membership as of the last Stable or Empty; with `deleted_at`, the tombstone of a group that is gone."""
+
+    coordinator_epoch: int
+    version: int
+    group_id: str
+    state: str
+    generation: int
+    reserved_generation: int
+    protocol_type: str
+    protocol_name: str
+    leader: str
+    at: int
+    members: list[MemberFile] = []
+    deleted_at: int | None = None
+    deleted_why: str | None = None
+
+
+class Head(msgspec.Struct):
+    """What decides which of two checkpoints is newer."""
+
+    coordinator_epoch: int = 0
+    version: int = 0
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return self.coordinator_epoch, self.version
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_offsets = msgspec.json.Decoder(OffsetsFile).decode
+_decode_group = msgspec.json.Decoder(GroupFile).decode
+_decode_head = msgspec.json.Decoder(Head).decode
+
+
+def key_text(topic: str, partition: int) -> str:
+    return f"{topic}/{partition}"
+
+
+def split_key(key: str) -> OffsetKey:
+    """Raises Unreadable."""
+    topic, slash, partition = key.rpartition("/")
+    if not slash or not partition.isdigit():
+        raise Unreadable(f"{key!r} is no topic/partition")
+    return topic, int(partition)
+
+
+def offsets_bytes(group_id: str, epoch: int, version: int, offsets: dict[str, dict[int, OffsetEntry]]) -> bytes:
+    """The offsets file of a group."""
+    file = OffsetsFile(coordinator_epoch=epoch, version=version, group_id=group_id, offsets={})
+    for topic, partitions in offsets.items():
+        for partition, entry in sorted(partitions.items()):
+            key = key_text(topic, partition)
+            file.offsets[key] = entry.offset
+            file.commit_times[key] = entry.committed_at
+            if entry.metadata:
+                file.metadata[key] = entry.metadata
+            if entry.leader_epoch >= 0:
+                file.leader_epochs[key] = entry.leader_epoch
+            if entry.expires_at is not None:
+                file.expire_times[key] = entry.expires_at
+            if entry.topic_id is not None:
+                file.topic_ids[key] = entry.topic_id.hex()
+    return msgspec.json.format(_encode(file), indent=1)
+
+
+def offsets_of(data: bytes, path: Path) -> tuple[str, Head, list[tuple[str, int, OffsetEntry]]]:
+    """Group id, head and entries of an offsets file. Raises Unreadable."""
+    try:
+        file = _decode_offsets(data)
+        entries = []
+        for key, offset in file.offsets.items():
+            topic, partition = split_key(key)
+            topic_id = bytes.fromhex(file.topic_ids[key]) if key in file.topic_ids else None
+            entry = OffsetEntry(
+                offset,
+                file.leader_epochs.get(key, -1),
+                file.metadata.get(key, ""),
+                file.commit_times.get(key, 0),
+                file.expire_times.get(key),
+                topic_id,
+            )
+            entries.append((topic, partition, entry))
+    except (msgspec.DecodeError, ValueError) as problem:
+        raise Unreadable(f"{path.name}: {problem}") from None
+    group_id = file.group_id if file.group_id is not None else id_of_older_name(path)
+    return group_id, Head(file.coordinator_epoch, file.version), entries
+
+
+def id_of_older_name(path: Path) -> str:
+    stem = path.name.removesuffix(".json")
+    return "" if stem == EMPTY else unquote(stem)
+
+
+def group_bytes(
+    group_id: str, epoch: int, version: int, stored: GroupStable | GroupEmpty | None, reserved: int
+) -> bytes:
+    """The group-state file of a group that is there; `stored` is its membership as of the last Stable or Empty."""
+    stable = stored if isinstance(stored, GroupStable) else None
+    file = GroupFile(
+        coordinator_epoch=epoch,
+        version=version,
+        group_id=group_id,
+        state="Stable" if stable is not None else "Empty",
+        generation=stored.generation if stored is not None else 0,
+        reserved_generation=reserved,
+        protocol_type=stored.protocol_type if stored is not None else "",
+        protocol_name=stable.protocol_name if stable is not None else "",
+        leader=stable.leader if stable is not None else "",
+        at=stored.at if stored is not None else 0,
+        members=[member_file(m) for m in stable.members] if stable is not None else [],
+    )
+    return msgspec.json.format(_encode(file), indent=1)
+
+
+def member_file(member: StoredMember) -> MemberFile:
+    return MemberFile(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        protocols=list(member.protocols),
+        assignment=member.assignment,
+        joined_at=member.joined_at,
+    )
+
+
+def tombstone_bytes(group_id: str, epoch: int, version: int, at: int, why: str) -> bytes:
+    """The group-state file of a group that is gone."""
+    file = GroupFile(
+        coordinator_epoch=epoch,
+        version=version,
+        group_id=group_id,
+        state="Dead",
+        generation=0,
+        reserved_generation=0,
+        protocol_type="",
+        protocol_name="",
+        leader="",
+        at=at,
+        deleted_at=at,
+        deleted_why=why,
+    )
+    return msgspec.json.format(_encode(file), indent=1)
+
+
+def group_of(data: bytes, path: Path) -> GroupFile:
+    """A group-state file. Raises Unreadable."""
+    try:
+        return _decode_group(data)
+    except (msgspec.DecodeError, ValueError) as problem:
+        raise Unreadable(f"{path.name}: {problem}") from None
+
+
+def membership_of(file: GroupFile) -> GroupStable | GroupEmpty | None:
+    """The record that brings the membership of a group-state file back; null if the group never had one."""
+    if file.state == "Stable":
+        members = [
+            StoredMember(
+                m.member_id,
+                m.instance_id,
+                m.client_id,
+                m.client_host,
+                m.session_timeout_ms,
+                m.rebalance_timeout_ms,
+                tuple(m.protocols),
+                m.assignment,
+                m.joined_at,
+            )
+            for m in file.members
+        ]
+        return GroupStable(file.generation, file.protocol_type, file.protocol_name, file.leader, members, file.at)
+    return GroupEmpty(file.generation, file.protocol_type, file.at) if file.generation else None
+
+
+def head_of(data: bytes) -> Head:
+    """Epoch and version of a checkpoint file, however old; raises Unreadable."""
+    try:
+        return _decode_head(data)
+    except msgspec.DecodeError as problem:
+        raise Unreadable(str(problem)) from None
