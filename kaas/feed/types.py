@@ -96,7 +96,8 @@ class RebalanceView(msgspec.Struct, frozen=True, kw_only=True):
     """The rebalance under way. `phase` is `joining` or `syncing` (`reconciling` for KIP-848).
 
     `cause` is one of CAUSES; `detail` holds what its sentence needs (`reason`, `silent_ms`, `timeout_ms`, `by`, `topics`,
-    `assignment_version`, `client_id`, `instance_id`). `also` lists causes that came while it ran.
+    `assignment_version`, `client_id`, `instance_id`). `also` lists causes that came while it ran. `waiting_for` names the
+    first 50 of the `waiting_count` it waits for.
     """
 
     started_at: int
@@ -108,6 +109,7 @@ class RebalanceView(msgspec.Struct, frozen=True, kw_only=True):
     phase_since: int
     phases: list[Phase]
     waiting_for: list[WaitingFor]
+    waiting_count: int = 0
     generation_before: int
     members_before: int
 
@@ -283,8 +285,10 @@ KINDS = (
     "coordinator_lost",
     "subscription_changed",
     "partitions_changed",
+    "members_changed",
     "resync",
 )
+"""`members_changed` tells nothing that happened; it carries what is shown of members (a parked request, a pending id)."""
 
 CAUSES = (
     "member_joined",

@@ -1,0 +1,63 @@
+# kaasadmin: `make up` runs everything, `make test` proves it. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NAME ?= script
+EVENTS ?= 1000000
+SEED ?=
+
+.PHONY: help up stop token demo test check format lock docs simulate clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/.installed: requirements.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+up: $(VENV)/.installed ## install, migrate and start everything; Ctrl-C stops it
+	@exec $(BIN)/python manage.py up
+
+stop: ## stop what `make up` started from another terminal
+	@$(BIN)/python manage.py down
+
+token: $(VENV)/.installed ## print an API token of the first administrator (NAME=… names it)
+	@$(BIN)/python manage.py token_create $(NAME)
+
+demo: $(VENV)/.installed ## drive lifelike groups against what `make up` started
+	@exec $(BIN)/python manage.py demo
+
+test: $(VENV)/.installed-dev ## install what tests need and run them all
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -q
+
+check: $(VENV)/.installed-dev ## the one gate: format, lint, types, imports, migrations, tidiness
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python manage.py makemigrations --check --dry-run
+	@$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
+	@$(BIN)/python -m pytest -q tests/test_tidy.py
+
+format: $(VENV)/.installed-dev ## format and sort
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+lock: $(VENV)/.installed-dev ## pin versions anew from pyproject.toml
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --no-header --no-emit-index-url pyproject.toml -o requirements.txt
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --no-header --no-emit-index-url --extra dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+
+docs: $(VENV)/.installed-dev ## write the generated pages of docs/ anew
+	@$(BIN)/python manage.py docs
+
+simulate: $(VENV)/.installed-dev ## the coordinator under random schedules (EVENTS=…, SEED=…)
+	@$(BIN)/python -m tests.simulation --events $(EVENTS) $(if $(SEED),--seed $(SEED))
+
+clean: ## remove what make made (not the data folder)
+	@rm -rf $(VENV) staticfiles .mypy_cache .ruff_cache .import_linter_cache
