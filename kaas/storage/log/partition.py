@@ -1,0 +1,241 @@
+"""The log of one partition, as everybody else sees it.
+
+Job: join the writing side of a log and what readers see of it.
+Rules:
+- One appender thread calls what changes a log; any thread may read. Readers take no lock and never wait for the
+  appender: they look at `view`, which is replaced as a whole after the bytes are written.
+- A log without a batch has no folder, no file and no writer: thousands of empty partitions cost next to nothing.
+- After `close` nothing is appended any more; after `delete` nothing is read either.
+Must not know: requests, topics, replicas, the event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from struct import Struct
+from typing import TypeVar
+
+from kaas.errors import ErrorCode, KafkaError
+from kaas.storage.log.aborted import AbortedTransaction
+from kaas.storage.log.admission import Append, Appended
+from kaas.storage.log.config import LogConfig
+from kaas.storage.log.epochs import LeaderEpochs
+from kaas.storage.log.files import storage_error, storage_errors
+from kaas.storage.log.lookup import FoundRecord
+from kaas.storage.log.recovery import new_log, open_log
+from kaas.storage.log.segment import Chunk
+from kaas.storage.log.view import LogView
+from kaas.storage.log.writer import LogResources, LogWriter, Rolled
+
+END_OF_LOG = -1  # in `delete_records`: everything
+
+_LAST_OFFSET_DELTA = Struct(">i")
+_LAST_OFFSET_DELTA_AT = 23
+_NOTHING = LogView()
+_NO_EPOCHS = LeaderEpochs()
+_Answer = TypeVar("_Answer")
+
+
+class PartitionLog:
+    """One log. `view` is what readers see; the appender thread may replace `config` at any time."""
+
+    __slots__ = ("_closed", "_deleted", "_resources", "_topic_folder", "_writer", "config", "partition", "view")
+
+    def __init__(self, topic_folder: str, partition: int, config: LogConfig, resources: LogResources) -> None:
+        self.partition = partition
+        self.config = config
+        self.view = _NOTHING
+        self._topic_folder = topic_folder
+        self._resources = resources
+        self._writer: LogWriter | None = None
+        self._closed = False
+        self._deleted = False
+
+    @property
+    def folder(self) -> str:
+        return f"{self._topic_folder}/{self.partition}"
+
+    def open(self, now_ms: int) -> None:
+        """Reads what the folder holds, which must exist. Raises: OSError."""
+        opened = open_log(self._resources.open_files, self.folder, self.config.index_interval_bytes, now_ms)
+        self._writer = LogWriter(self.folder, self._resources, opened)
+        self.view = self._writer.view()
+
+    # For any thread
+
+    @property
+    def leader_epoch(self) -> int:
+        return self._epochs.latest
+
+    def epoch_of(self, offset: int) -> int:
+        """The leader epoch that wrote an offset."""
+        return self._epochs.of(offset)
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """The greatest known epoch not above the asked one, and where it ends; (-1, -1) for one from the future."""
+        return self._epochs.end_of(epoch, self.view.high_watermark)
+
+    def is_open(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a transaction of this producer is open here."""
+        writer = self._writer
+        return writer is not None and writer.state.producers.is_open(producer_id, producer_epoch)
+
+    def read_recent(self, offset: int, max_bytes: int, end_offset: int, *, min_one: bool) -> Chunk | None:
+        """Whole batches from memory, of at most `max_bytes` together and below `end_offset`; None: ask `read`.
+
+        With `min_one` the first batch comes whatever its size. No file is touched, so the event loop may call it.
+        """
+        writer = self._writer
+        if writer is None or offset < self.view.log_start_offset:
+            return None
+        data = writer.recent.get(offset)
+        if data is None:
+            return None
+        room = max(max_bytes, len(data)) if min_one else max_bytes
+        buffers: list[bytes | memoryview] = []
+        size = 0
+        while data is not None and offset < end_offset and size + len(data) <= room:
+            buffers.append(data)
+            size += len(data)
+            offset += _LAST_OFFSET_DELTA.unpack_from(data, _LAST_OFFSET_DELTA_AT)[0] + 1
+            data = writer.recent.get(offset)
+        return Chunk(buffers, size, offset)
+
+    def read(self, offset: int, max_bytes: int, end_offset: int, *, min_one: bool) -> Chunk:
+        """Whole batches from the one that holds `offset` on, of at most `max_bytes` together and below `end_offset`.
+
+        With `min_one` the first batch comes whatever its size. `end_offset` is the high watermark or the last stable
+        offset of a view. Empty at the end, and where the next batch does not fit.
+        Raises: KafkaError OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE.
+        """
+        return self._look(lambda view: view.read(offset, max_bytes, end_offset, min_one=min_one))
+
+    def aborted(self, first_offset: int, next_offset: int) -> list[AbortedTransaction]:
+        """The aborted transactions with records in [first_offset, next_offset)."""
+        return self.view.aborted(first_offset, next_offset)
+
+    def first_at_or_after(self, timestamp: int) -> FoundRecord | None:
+        """The first record that is not older than a time (milliseconds since 1970). Raises: as `read`."""
+        return self._look(lambda view: view.first_at_or_after(timestamp))
+
+    def newest(self) -> FoundRecord | None:
+        """The first of the records with the greatest time. Raises: as `read`."""
+        return self._look(lambda view: view.newest())
+
+    # For the appender thread
+
+    def lead(self, epoch: int) -> None:
+        """Appends from now on are of this leader epoch, when it is newer than the last."""
+        if epoch > self.leader_epoch:
+            state = self._writing().state
+            state.epochs = state.epochs.begin(epoch, state.next_offset)
+
+    def append(self, requests: Sequence[Append], now_ms: int) -> list[Appended | KafkaError]:
+        """Appends batches in their order. Each has its own result, an error of the disk included."""
+        try:
+            writer = self._writing()
+        except KafkaError as error:
+            return [error] * len(requests)
+        results = writer.append(requests, self.config, now_ms)
+        self.view = writer.view()
+        return results
+
+    def retain(self, now_ms: int) -> None:
+        """Removes the segments that have had their time. Raises: KafkaError KAFKA_STORAGE_ERROR."""
+        writer = self._writer
+        if writer is None:
+            return
+        with storage_errors():
+            expired = writer.expire(self.config, now_ms)
+            self.view = writer.view()  # before the files go, so that no reader looks for them
+            for segment in expired:
+                segment.remove()
+
+    def delete_records(self, offset: int, now_ms: int) -> int:
+        """Lets the log begin at an offset, END_OF_LOG: at its end. The log start offset afterwards.
+
+        Raises: KafkaError OFFSET_OUT_OF_RANGE, POLICY_VIOLATION (a topic that is only compacted), KAFKA_STORAGE_ERROR.
+        """
+        if not self.config.delete:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, "a topic that is compacted only keeps its records")
+        view = self.view
+        wanted = view.high_watermark if offset == END_OF_LOG else offset
+        if not 0 <= wanted <= view.high_watermark:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"the log ends at {view.high_watermark}, before {offset}")
+        if wanted > view.log_start_offset:
+            writer = self._writing()
+            writer.delete_records(wanted)
+            self.view = writer.view()
+            self.retain(now_ms)
+        return self.view.log_start_offset
+
+    def expire_producers(self, before_ms: int) -> None:
+        """Forgets producers that wrote nothing since a time (producer.id.expiration.ms)."""
+        if self._writer is not None:
+            self._writer.state.producers.expire(before_ms)
+
+    def flush_due(self, now_ms: int) -> None:
+        """Synchronises the log with the disk when flush.ms is over. Raises: KafkaError KAFKA_STORAGE_ERROR."""
+        if self._writer is not None:
+            with storage_errors():
+                self._writer.flush_due(self.config, now_ms)
+
+    def take_rolled(self) -> Rolled | None:
+        """Full segments that another thread may bring onto the disk now (`Segment.sync`), before `confirm`."""
+        return None if self._writer is None else self._writer.take_rolled()
+
+    def confirm(self, rolled: Rolled) -> None:
+        """Checkpoints segments that are on the disk. Raises: KafkaError KAFKA_STORAGE_ERROR."""
+        if self._writer is not None:
+            with storage_errors():
+                self._writer.confirm(rolled)
+
+    def close(self) -> None:
+        """Brings everything onto the disk, so that the next `open` walks nothing. Raises: KafkaError
+        KAFKA_STORAGE_ERROR.
+        """
+        self._closed = True
+        if self._writer is not None:
+            with storage_errors():
+                self._writer.checkpoint_changes()
+
+    def delete(self) -> None:
+        """Lets go of the log, whose folder is no longer in its place."""
+        self._closed = self._deleted = True
+        writer, self._writer, self.view = self._writer, None, _NOTHING
+        if writer is not None:
+            writer.recent.clear()
+            for segment in writer.segments:
+                segment.release()
+
+    # Inside
+
+    @property
+    def _epochs(self) -> LeaderEpochs:
+        return _NO_EPOCHS if self._writer is None else self._writer.state.epochs
+
+    def _writing(self) -> LogWriter:
+        """The writing side, made with its folder when there is none yet."""
+        if self._deleted:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+        if self._closed:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log is closed here")
+        if self._writer is None:
+            with storage_errors():
+                Path(self.folder).mkdir(exist_ok=True)
+            self._writer = LogWriter(self.folder, self._resources, new_log())
+        return self._writer
+
+    def _look(self, question: Callable[[LogView], _Answer]) -> _Answer:
+        """Asks the view, and a newer one when its files were removed or replaced meanwhile."""
+        while not self._deleted:
+            view = self.view
+            try:
+                return question(view)
+            except FileNotFoundError as error:
+                if view.segments is self.view.segments and not self._deleted:
+                    raise storage_error(error) from error
+            except OSError as error:
+                raise storage_error(error) from error
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
