@@ -5,7 +5,8 @@ Rules:
 - One appender thread calls what changes a log; any thread may read. Readers take no lock and never wait for the
   appender: they look at `view`, which is replaced as a whole after the bytes are written.
 - A log without a batch has no folder, no file and no writer: thousands of empty partitions cost next to nothing.
-- After `close` nothing is appended any more; after `delete` nothing is read either.
+- After `close` nothing is appended any more; after `delete`, or when opening failed, nothing is read either, and
+  `view` says so too: an offset that is not known must not look like the end of an empty log.
 Must not know: requests, topics, replicas, the event loop.
 """
 
@@ -40,29 +41,51 @@ _Answer = TypeVar("_Answer")
 class PartitionLog:
     """One log. `view` is what readers see; the appender thread may replace `config` at any time."""
 
-    __slots__ = ("_closed", "_deleted", "_resources", "_topic_folder", "_writer", "config", "partition", "view")
+    __slots__ = (
+        "_read_refusal",
+        "_resources",
+        "_topic_folder",
+        "_view",
+        "_write_refusal",
+        "_writer",
+        "config",
+        "partition",
+    )
 
     def __init__(self, topic_folder: str, partition: int, config: LogConfig, resources: LogResources) -> None:
         self.partition = partition
         self.config = config
-        self.view = _NOTHING
+        self._view = _NOTHING
         self._topic_folder = topic_folder
         self._resources = resources
         self._writer: LogWriter | None = None
-        self._closed = False
-        self._deleted = False
+        self._write_refusal: KafkaError | None = None
+        self._read_refusal: KafkaError | None = None
 
     @property
     def folder(self) -> str:
         return f"{self._topic_folder}/{self.partition}"
 
     def open(self, now_ms: int) -> None:
-        """Reads what the folder holds, which must exist. Raises: OSError."""
-        opened = open_log(self._resources.open_files, self.folder, self.config.index_interval_bytes, now_ms)
+        """Reads what the folder holds, which must exist. Raises: KafkaError KAFKA_STORAGE_ERROR, as every later call
+        then.
+        """
+        try:
+            opened = open_log(self._resources.open_files, self.folder, self.config.index_interval_bytes, now_ms)
+        except OSError as error:
+            self._read_refusal = self._write_refusal = refusal = storage_error(error)
+            raise _again(refusal) from error
         self._writer = LogWriter(self.folder, self._resources, opened)
-        self.view = self._writer.view()
+        self._view = self._writer.view()
 
     # For any thread
+
+    @property
+    def view(self) -> LogView:
+        """What readers see now. Raises: KafkaError UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR."""
+        if self._read_refusal is not None:
+            raise _again(self._read_refusal)
+        return self._view
 
     @property
     def leader_epoch(self) -> int:
@@ -87,7 +110,7 @@ class PartitionLog:
         With `min_one` the first batch comes whatever its size. No file is touched, so the event loop may call it.
         """
         writer = self._writer
-        if writer is None or offset < self.view.log_start_offset:
+        if writer is None or offset < self._view.log_start_offset:
             return None
         data = writer.recent.get(offset)
         if data is None:
@@ -138,7 +161,7 @@ class PartitionLog:
         except KafkaError as error:
             return [error] * len(requests)
         results = writer.append(requests, self.config, now_ms)
-        self.view = writer.view()
+        self._view = writer.view()
         return results
 
     def retain(self, now_ms: int) -> None:
@@ -148,7 +171,7 @@ class PartitionLog:
             return
         with storage_errors():
             expired = writer.expire(self.config, now_ms)
-            self.view = writer.view()  # before the files go, so that no reader looks for them
+            self._view = writer.view()  # before the files go, so that no reader looks for them
             for segment in expired:
                 segment.remove()
 
@@ -166,7 +189,7 @@ class PartitionLog:
         if wanted > view.log_start_offset:
             writer = self._writing()
             writer.delete_records(wanted)
-            self.view = writer.view()
+            self._view = writer.view()
             self.retain(now_ms)
         return self.view.log_start_offset
 
@@ -195,15 +218,16 @@ class PartitionLog:
         """Brings everything onto the disk, so that the next `open` walks nothing. Raises: KafkaError
         KAFKA_STORAGE_ERROR.
         """
-        self._closed = True
+        self._write_refusal = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log is closed here")
         if self._writer is not None:
             with storage_errors():
                 self._writer.checkpoint_changes()
 
     def delete(self) -> None:
         """Lets go of the log, whose folder is no longer in its place."""
-        self._closed = self._deleted = True
-        writer, self._writer, self.view = self._writer, None, _NOTHING
+        gone = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+        self._read_refusal = self._write_refusal = gone
+        writer, self._writer, self._view = self._writer, None, _NOTHING
         if writer is not None:
             writer.recent.clear()
             for segment in writer.segments:
@@ -217,10 +241,8 @@ class PartitionLog:
 
     def _writing(self) -> LogWriter:
         """The writing side, made with its folder when there is none yet."""
-        if self._deleted:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
-        if self._closed:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log is closed here")
+        if self._write_refusal is not None:
+            raise _again(self._write_refusal)
         if self._writer is None:
             with storage_errors():
                 Path(self.folder).mkdir(exist_ok=True)
@@ -229,13 +251,17 @@ class PartitionLog:
 
     def _look(self, question: Callable[[LogView], _Answer]) -> _Answer:
         """Asks the view, and a newer one when its files were removed or replaced meanwhile."""
-        while not self._deleted:
+        while True:
             view = self.view
             try:
                 return question(view)
             except FileNotFoundError as error:
-                if view.segments is self.view.segments and not self._deleted:
+                if view.segments is self.view.segments:
                     raise storage_error(error) from error
             except OSError as error:
                 raise storage_error(error) from error
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+
+
+def _again(refusal: KafkaError) -> KafkaError:
+    """The same refusal for another call: an exception that is raised again and again would collect tracebacks."""
+    return KafkaError(refusal.code, refusal.message)

@@ -122,14 +122,14 @@ def test_a_reader_of_an_older_view_asks_the_newer_one(log):
     append(log, *[plain("x", at=NOW - age) for age in (30, 20, 5)])
     old = log.view
     log.retain(NOW)
-    new, log.view = log.view, old
+    new, log._view = log.view, old
 
     asked = []
 
     def question(view):
         asked.append(view)
         if view is old:
-            log.view = new
+            log._view = new
             view.segments[0].file.read(1, 0)
         return view.high_watermark
 
@@ -181,7 +181,7 @@ def test_a_deleted_log_knows_nothing(log, open_files):
     assert append(log, plain("b")) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert code_of(lambda: read(log, 0)) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert log.read_recent(0, 10**6, 1, min_one=True) is None
-    assert (log.view.high_watermark, len(open_files)) == (0, 0)
+    assert code_of(lambda: log.view) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and len(open_files) == 0
 
 
 def test_a_log_made_again_in_the_same_place_is_not_mixed_up_with_the_deleted_one(log, topic_folder, resources):
@@ -236,6 +236,14 @@ def test_readers_beside_the_appender_see_whole_batches_in_order(log):
         reader.join()
     assert not faults
     assert log.view.log_start_offset > 0
+
+
+def test_a_log_that_cannot_be_opened_says_so_to_every_call(log, topic_folder):
+    (topic_folder / "0").write_bytes(b"a file where a folder should be")
+    for call in (lambda: log.open(NOW), lambda: log.view, lambda: log.newest(), lambda: log.delete_records(0, NOW)):
+        assert code_of(call) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert append(log, plain("a")) == [ErrorCode.KAFKA_STORAGE_ERROR]
+    log.close()
 
 
 def test_the_folder_of_a_log_is_named_by_its_partition(log, topic_folder):
