@@ -35,7 +35,11 @@ class Publication:
 
 @dataclass(slots=True, kw_only=True)
 class Press:
-    """Makes publications of one broker's groups. `known`: groups that were published since the feed was last in doubt."""
+    """Makes publications of one broker's groups.
+
+    `known`: groups that were published since the feed was last in doubt; `leaders`: who led them then, as leadership passes on
+    without an announcement.
+    """
 
     cluster: str
     coordinator: int
@@ -46,6 +50,7 @@ class Press:
     version: int = 0
     known: set[str] = field(default_factory=set)
     last: dict[str, LastRebalance] = field(default_factory=dict)
+    leaders: dict[str, str | None] = field(default_factory=dict)
 
     def publish(self, group_id: str, changes: Changes, now_ms: int, wall_offset_ms: int) -> Publication:
         """A group with what happened to it."""
@@ -69,7 +74,7 @@ class Press:
             events[-1] = msgspec.structs.replace(events[-1], snapshot=snapshot)
         else:
             events[-1] = msgspec.structs.replace(events[-1], patch=self.patch(group, snapshot, changes))
-        self.known.add(group_id)
+        self._remember(snapshot)
         return Publication(group_id=group_id, snapshot=_encode(snapshot), events=[_encode(e) for e in events])
 
     def resync(self, group_id: str, now_ms: int, wall_offset_ms: int) -> Publication:
@@ -82,9 +87,16 @@ class Press:
             return Publication(group_id=group_id, snapshot=None, events=[_encode(event)])
         event = self.event(group_id, at, kind="resync")
         snapshot = self.snapshot(group, wall_offset_ms, at)
-        self.known.add(group_id)
+        self._remember(snapshot)
         event = msgspec.structs.replace(event, snapshot=snapshot)
         return Publication(group_id=group_id, snapshot=_encode(snapshot), events=[_encode(event)])
+
+    def _remember(self, snapshot: Snapshot) -> None:
+        self.known.add(snapshot.group_id)
+        if snapshot.leader is None:
+            self.leaders.pop(snapshot.group_id, None)
+        else:
+            self.leaders[snapshot.group_id] = snapshot.leader
 
     def _gone(self, group_id: str, changes: Changes, told: list[tuple[int, dict[str, Any]]], at: int) -> Publication:
         """The end of a group is its last event, and it is told even if its announcement was dropped."""
@@ -128,7 +140,11 @@ class Press:
 
     def patch(self, group: Group, snapshot: Snapshot, changes: Changes) -> dict[str, Any]:
         """What differs from the publication before: every top-level field, the members and offsets that were touched."""
-        members: dict[str, MemberView | None] = {m: snapshot.members.get(m) for m in changes.members}
+        touched = dict(changes.members)
+        leader = self.leaders.get(group.group_id)
+        if leader != snapshot.leader:
+            touched |= {m: None for m in (leader, snapshot.leader) if m is not None}
+        members: dict[str, MemberView | None] = {m: snapshot.members.get(m) for m in touched}
         if changes.everyone:
             members |= snapshot.members
         offsets = {}

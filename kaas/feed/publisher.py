@@ -22,6 +22,8 @@ from typing import Any, Protocol
 import msgspec
 import redis.asyncio
 import structlog
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from kaas.coordinator.announcements import Announcement
@@ -73,7 +75,7 @@ class Publisher:
         commits_interval_ms: int,
         topics_interval_ms: int,
     ) -> None:
-        self._redis: Any = redis.asyncio.Redis.from_url(url)
+        self._redis: Any = redis.asyncio.Redis.from_url(url, retry=Retry(NoBackoff(), 0))  # trying again is ours to decide
         self._press = press
         self._source = source
         self._events_kept = events_kept
@@ -83,6 +85,7 @@ class Publisher:
         self._heard: dict[TimerKey, None] = {}
         self._wake = asyncio.Event()
         self._connected = False
+        self._said = False
         self._task: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -140,6 +143,7 @@ class Publisher:
         view = self._source.broker_view()
         stored = await self._redis.hget(keys.brokers(self._press.cluster), str(view.id))
         knows_us = stored is not None and msgspec.json.decode(stored, type=BrokerView).incarnation == view.incarnation
+        self._said = knows_us
         if not knows_us:
             self._backlog.marks.update(dict.fromkeys(self._press.groups))
             self._backlog.marks.update(dict.fromkeys(await self._stale()))
@@ -226,8 +230,16 @@ class Publisher:
         await pipeline.execute()
 
     async def _say_broker(self) -> None:
+        """This broker's line. If it was not there any more, Redis has forgotten everything while we were connected."""
         view = self._source.broker_view()
-        await self._redis.hset(keys.brokers(self._press.cluster), str(view.id), _encode(view))
+        is_new = await self._redis.hset(keys.brokers(self._press.cluster), str(view.id), _encode(view))
+        if is_new and self._said:
+            log.warning("the feed was emptied: everything is told again")
+            self._backlog.marks.update(dict.fromkeys(self._press.groups))
+            self._press.known.clear()
+            await self._say_topics(everything=True)
+            await self._resync()
+        self._said = True
 
     async def _say_topics(self, *, everything: bool) -> None:
         views: dict[str, Any] = {view.topic: _encode(view) for view in self._source.topic_views(everything=everything)}
