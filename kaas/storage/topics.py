@@ -19,6 +19,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ logger = logging.getLogger(__name__)
 TOPICS_FOLDER = "topics"
 TOPIC_FILE = "topic.json"
 MAX_NAME_LENGTH = 249
+CLOSING_THREADS = 8
 MAX_PARTITIONS = 10_000  # of one request in Apache; here of one topic
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
@@ -222,12 +224,12 @@ class TopicRegistry:
         return aside
 
     def close(self) -> None:
-        """Brings every log onto the disk, so that the next start walks none. A log that fails is walked then."""
-        for log in self.logs():
-            try:
-                log.close()
-            except KafkaError as error:
-                logger.error("%s is not closed cleanly: %s", log.folder, error)
+        """Brings every log onto the disk, so that the next start walks none. A log that fails is walked then.
+
+        Called when the appender thread has ended: several threads wait for the disk at once.
+        """
+        with ThreadPoolExecutor(CLOSING_THREADS, thread_name_prefix="close") as pool:
+            list(pool.map(_close, self.logs()))
 
     # Inside
 
@@ -300,6 +302,13 @@ def _read(folder: Path) -> StoredTopic | None:
         logger.error("%s is not served: its file names another topic, %s", folder, stored.name)
         return None
     return stored
+
+
+def _close(log: PartitionLog) -> None:
+    try:
+        log.close()
+    except KafkaError as error:
+        logger.error("%s is not closed cleanly: %s", log.folder, error)
 
 
 def _folded(name: str) -> str:

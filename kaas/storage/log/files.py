@@ -82,10 +82,11 @@ class StoredFile:
     Raises: OSError from each method that works on the file; FileNotFoundError when the file is gone or replaced.
     """
 
-    __slots__ = ("_open_files", "inode", "path")
+    __slots__ = ("_moving", "_open_files", "inode", "path")
 
     def __init__(self, open_files: OpenFiles, path: str, inode: int = 0) -> None:
         self._open_files = open_files
+        self._moving: Handle | None = None
         self.path = path
         self.inode = inode
 
@@ -130,22 +131,34 @@ class StoredFile:
         Path(self.path).unlink(missing_ok=True)
 
     def move(self, path: str) -> None:
-        """Puts the file in the place of whatever is at `path`."""
-        Path(self.path).replace(path)
-        self.path = path
+        """Puts the file in the place of whatever is at `path`. Readers go on meanwhile."""
+        self._moving = self._handle(writable=False)
+        try:
+            Path(self.path).replace(path)
+            self.path = path
+        finally:
+            self._moving = None
 
     def beside(self, suffix: str) -> StoredFile:
         """The file of the same name and another suffix."""
         return StoredFile(self._open_files, str(Path(self.path).with_suffix(suffix)))
 
     def _handle(self, *, writable: bool) -> Handle:
-        handle = self._open_files.get(self)
-        if handle is not None and (handle.writable or not writable):
-            return handle
-        handle = Handle(self.path, writable=writable, create=writable and self.inode == 0)
+        while True:
+            path, handle = self.path, self._moving or self._open_files.get(self)
+            if handle is not None and (handle.writable or not writable):
+                return handle
+            try:
+                return self._open(path, writable=writable)
+            except FileNotFoundError:
+                if self._moving is None and self.path == path:
+                    raise
+
+    def _open(self, path: str, *, writable: bool) -> Handle:
+        handle = Handle(path, writable=writable, create=writable and self.inode == 0)
         inode = os.fstat(handle.descriptor).st_ino
         if self.inode not in (0, inode):
-            raise FileNotFoundError(f"{self.path} is another file now")
+            raise FileNotFoundError(f"{path} is another file now")
         self.inode = inode
         self._open_files.put(self, handle)
         return handle

@@ -94,10 +94,9 @@ class Index:
         self._pairs = None
         self._file.close()
 
-    def discard(self) -> None:
-        """Removes the file, and keeps what is in memory."""
+    def remove(self) -> None:
+        """Removes the file. Raises: OSError."""
         self._file.remove()
-        self._file.inode = 0
 
     def _pair(self, number: int) -> tuple[int, int]:
         layout, pairs = self._layout, self._pairs

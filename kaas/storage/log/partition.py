@@ -12,7 +12,7 @@ Must not know: requests, topics, replicas, the event loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 from typing import TypeVar
@@ -20,12 +20,14 @@ from typing import TypeVar
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.aborted import AbortedTransaction
 from kaas.storage.log.admission import Append, Appended
+from kaas.storage.log.cleanable import CleanableRange, cleanable_range, is_due
+from kaas.storage.log.compaction import CompactionPass
 from kaas.storage.log.config import LogConfig
 from kaas.storage.log.epochs import LeaderEpochs
 from kaas.storage.log.files import storage_error, storage_errors
 from kaas.storage.log.lookup import FoundRecord
 from kaas.storage.log.recovery import new_log, open_log
-from kaas.storage.log.segment import Chunk
+from kaas.storage.log.segment import Chunk, Segment
 from kaas.storage.log.view import LogView
 from kaas.storage.log.writer import LogResources, LogWriter, Rolled
 
@@ -193,6 +195,20 @@ class PartitionLog:
             self.retain(now_ms)
         return self.view.log_start_offset
 
+    def compaction(self, now_ms: int) -> Iterator[None] | None:
+        """A pass over this log, if one is due: each `next` does a small piece.
+
+        Raises: KafkaError KAFKA_STORAGE_ERROR, the pass as well.
+        """
+        writer = self._writer
+        if writer is None or not self.config.compact:
+            return None
+        with storage_errors():
+            cleanable = cleanable_range(self.view, writer.cleaned_offset, self.config, now_ms)
+            if not is_due(cleanable, self.config, now_ms):
+                return None
+        return self._compact(writer, cleanable, now_ms)
+
     def expire_producers(self, before_ms: int) -> None:
         """Forgets producers that wrote nothing since a time (producer.id.expiration.ms)."""
         if self._writer is not None:
@@ -248,6 +264,35 @@ class PartitionLog:
                 Path(self.folder).mkdir(exist_ok=True)
             self._writer = LogWriter(self.folder, self._resources, new_log())
         return self._writer
+
+    def _compact(self, writer: LogWriter, cleanable: CleanableRange, now_ms: int) -> Iterator[None]:
+        compaction = CompactionPass(
+            cleanable=cleanable,
+            aborted=self.aborted(cleanable.segments[0].base_offset, cleanable.end_offset),
+            config=self.config,
+            folder=self.folder,
+            open_files=self._resources.open_files,
+            now_ms=now_ms,
+        )
+
+        def holds(segments: Sequence[Segment]) -> bool:
+            return writer is self._writer and writer.holds(segments)
+
+        def swap_in(old: Sequence[Segment], new: Segment) -> None:
+            writer.swap_in(old, new)
+            self._view = writer.view()  # before the files go, so that no reader looks for them
+            writer.put_in_place(old, new)
+
+        with storage_errors():
+            writer.checkpoint_changes()  # what is rewritten must never be needed to learn of producers again
+            try:
+                end_offset = yield from compaction.run(holds, swap_in)
+            except FileNotFoundError:
+                if holds(cleanable.segments):
+                    raise
+                return  # retention was faster
+            if end_offset is not None and writer is self._writer:
+                writer.compacted(end_offset)
 
     def _look(self, question: Callable[[LogView], _Answer]) -> _Answer:
         """Asks the view, and a newer one when its files were removed or replaced meanwhile."""

@@ -64,7 +64,8 @@ def new_log() -> OpenedLog:
 
 def open_log(open_files: OpenFiles, folder: str, index_interval_bytes: int, now_ms: int) -> OpenedLog:
     """The log in a folder, which must exist. Raises: OSError."""
-    finish_swaps(folder)
+    if any(path.suffix == SWAP for path in Path(folder).iterdir()):
+        finish_swaps(folder)
     found = _scan(folder)
     segments = tuple(_segment(open_files, folder, base_offset, found) for base_offset in sorted(found[LOG]))
     checkpoint = read_checkpoint(folder)

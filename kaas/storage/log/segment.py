@@ -199,15 +199,15 @@ class Segment:
         self.file.truncate(self.size)
         self._torn = False
 
-    def discard_indexes(self) -> None:
-        """Removes the index files, which do not fit the segment (any more)."""
-        self.offsets.discard()
-        self.times.discard()
+    def remove_indexes(self) -> None:
+        """Removes the index files: the segment goes, or another one comes into its place. Raises: OSError."""
+        self.offsets.remove()
+        self.times.remove()
         self._aborted_file().remove()
 
     def remove(self) -> None:
         """Removes all files. A reader in the midst of it reads on, a later one finds nothing. Raises: OSError."""
-        self.discard_indexes()
+        self.remove_indexes()
         self.file.remove()
 
     # For any thread

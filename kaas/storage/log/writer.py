@@ -25,11 +25,11 @@ from kaas.storage.log.admission import Admitted, Append, Appended, admit
 from kaas.storage.log.checkpoint import Checkpoint, write_checkpoint
 from kaas.storage.log.config import LogConfig
 from kaas.storage.log.draft import Draft
-from kaas.storage.log.files import OpenFiles, storage_error, sync_folder
+from kaas.storage.log.files import OpenFiles, storage_error
 from kaas.storage.log.recent import RecentBatches
 from kaas.storage.log.recovery import OpenedLog
 from kaas.storage.log.retention import expired_count
-from kaas.storage.log.segment import Segment
+from kaas.storage.log.segment import Segment, segment_path
 from kaas.storage.log.state import LogState
 from kaas.storage.log.view import LogView
 from kaas.wire.records.header import BatchHeader
@@ -206,6 +206,35 @@ class LogWriter:
             self._log_start_offset = before
             raise storage_error(error) from error
 
+    def holds(self, segments: Sequence[Segment]) -> bool:
+        """Whether all of these are segments of the log."""
+        return set(segments) <= set(self.segments)
+
+    def swap_in(self, old: Sequence[Segment], new: Segment) -> None:
+        """Takes a compacted segment in the place of old ones, whose files go by `put_in_place` when nobody sees
+        them.
+        """
+        number = self.segments.index(old[0])
+        self.segments = (*self.segments[:number], new, *self.segments[number + len(old) :])
+
+    def put_in_place(self, old: Sequence[Segment], new: Segment) -> None:
+        """Lets a compacted segment have the names of the old ones. Raises: OSError; the next opening goes on with
+        it.
+        """
+        for segment in old:
+            segment.remove_indexes()
+        for segment in old[1:]:
+            segment.file.remove()
+        old[0].file.close()
+        new.file.move(segment_path(self.folder, new.base_offset))
+        new.save()
+        new.release()
+
+    def compacted(self, end_offset: int) -> None:
+        """Notes how far compaction came. Raises: OSError."""
+        self.cleaned_offset = end_offset
+        self.checkpoint()
+
     def _new_segment(self, now_ms: int) -> Segment:
         return Segment.new(self._resources.open_files, self.folder, self.state.next_offset, now_ms)
 
@@ -243,14 +272,11 @@ class LogWriter:
             self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Brings everything onto the disk and says so: nothing is walked when the log is opened next. Raises:
-        OSError.
-        """
+        """Brings everything onto the disk and says so: nothing is walked at the next opening. Raises: OSError."""
         for segment in (*self._unsynced, *self.segments[-1:]):
             if segment.size:
                 segment.save()
                 segment.sync()
-        sync_folder(self.folder)
         write_checkpoint(self.folder, self._checkpoint_here())
         self._unsynced, self._rolled, self._changed, self._unflushed_records = (), None, False, 0
 

@@ -87,10 +87,8 @@ def test_an_index_without_pairs_has_no_floor(file):
     assert not len(empty)
 
 
-def test_a_discarded_index_stays_in_memory_and_may_be_saved_again(file):
+def test_a_removed_index_has_no_file(file, tmp_path):
     index = filled(file, [(1, 10)])
     index.save()
-    index.discard()
-    assert index.floor(1) == (1, 10)
-    index.save()
-    assert file.read(99, 0) == OFFSET_PAIR.pack(1, 10)
+    index.remove()
+    assert not list(tmp_path.iterdir())
