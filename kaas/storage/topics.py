@@ -26,8 +26,9 @@ from typing import Any
 import msgspec
 
 from kaas.errors import ErrorCode, KafkaError
+from kaas.storage.files import flush_folder, write_whole
 from kaas.storage.log.config import LogConfig, log_config
-from kaas.storage.log.files import storage_errors, sync_folder, write_durably
+from kaas.storage.log.files import storage_errors
 from kaas.storage.log.partition import PartitionLog
 from kaas.storage.log.settings import check_topic_settings, topic_values
 from kaas.storage.log.writer import LogResources
@@ -184,9 +185,9 @@ class TopicRegistry:
         try:
             with storage_errors():
                 aside.mkdir()
-                write_durably(aside / TOPIC_FILE, msgspec.json.encode(stored))
+                write_whole(aside / TOPIC_FILE, msgspec.json.encode(stored))
                 aside.rename(self._folder / name)
-                sync_folder(self._folder)
+                flush_folder(self._folder)
         except KafkaError:
             shutil.rmtree(aside, ignore_errors=True)
             raise
@@ -215,7 +216,7 @@ class TopicRegistry:
         aside = self._folder / f"{_DELETED}{topic.topic_id.hex}"
         with storage_errors():
             (self._folder / name).rename(aside)
-            sync_folder(self._folder)
+            flush_folder(self._folder)
         self._topics = {other: kept for other, kept in self._topics.items() if other != name}
         self._names = {topic_id: kept for topic_id, kept in self._names.items() if kept != name}
         del self._twins[_folded(name)]
@@ -248,7 +249,7 @@ class TopicRegistry:
             **{"partitions": len(topic.partitions), "configs": dict(topic.configs), **changes},
         )
         with storage_errors():
-            write_durably(self._folder / topic.name / TOPIC_FILE, msgspec.json.encode(stored))
+            write_whole(self._folder / topic.name / TOPIC_FILE, msgspec.json.encode(stored))
         return stored
 
     def _topic(self, stored: StoredTopic, logs: tuple[PartitionLog, ...]) -> Topic:

@@ -16,14 +16,13 @@ from pathlib import Path
 
 import msgspec
 
+from kaas.storage.files import set_aside, write_whole
 from kaas.storage.log.epochs import LeaderEpochs
-from kaas.storage.log.files import write_durably
 from kaas.storage.log.producers import Snapshot
 
 logger = logging.getLogger(__name__)
 
 CHECKPOINT = "checkpoint.json"
-UNREADABLE = "checkpoint.json.unreadable"
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +39,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_checkpoint(folder: str, checkpoint: Checkpoint) -> None:
     """Puts the checkpoint of a folder in place. Raises: OSError; the old one is then still there."""
-    write_durably(Path(folder, CHECKPOINT), msgspec.json.encode(checkpoint))
+    write_whole(Path(folder, CHECKPOINT), msgspec.json.encode(checkpoint))
 
 
 def read_checkpoint(folder: str) -> Checkpoint | None:
@@ -51,6 +50,5 @@ def read_checkpoint(folder: str) -> Checkpoint | None:
     except FileNotFoundError:
         return None
     except msgspec.DecodeError as error:
-        logger.error("%s is set aside, its log is walked from the first byte: %s", path, error)
-        path.replace(path.with_name(UNREADABLE))
+        logger.error("%s is set aside as %s, its log is walked from the first byte: %s", path, set_aside(path), error)
         return None

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 
+from kaas.storage.files import TEMPORARY, flush_folder
 from kaas.storage.log.aborted import AbortedTransaction
 from kaas.storage.log.cleanable import CleanableRange
 from kaas.storage.log.config import LogConfig
-from kaas.storage.log.files import TEMPORARY, OpenFiles, StoredFile, sync_folder
+from kaas.storage.log.files import OpenFiles, StoredFile
 from kaas.storage.log.recovery import SWAP
 from kaas.storage.log.retained import AbortedRanges, KeyOffsets, Retained
 from kaas.storage.log.segment import Segment
@@ -64,7 +66,7 @@ class CompactionPass(msgspec.Struct, frozen=True, kw_only=True):
                     return None
                 new.file.sync()
                 new.file.move(self._path(group, group_end) + SWAP)
-                sync_folder(self.folder)
+                flush_folder(Path(self.folder))
                 swap_in(group, new)
         return end_offset
 

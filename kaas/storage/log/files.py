@@ -19,9 +19,9 @@ from pathlib import Path
 from threading import Lock
 
 from kaas.errors import ErrorCode, KafkaError
+from kaas.storage.files import flush_folder
 
 OPEN_FILES = 512
-TEMPORARY = ".tmp"  # the suffix of a file that is being written; one that is found later is debris
 
 _BUFFERS_PER_WRITE = 512  # Linux takes 1,024 at once
 
@@ -118,8 +118,8 @@ class StoredFile:
     def sync_name(self) -> None:
         """Returns when the file's name, and that of its folder, are on the disk."""
         folder = Path(self.path).parent
-        sync_folder(folder)
-        sync_folder(folder.parent)
+        flush_folder(folder)
+        flush_folder(folder.parent)
 
     def close(self) -> None:
         """Lets the open file go; the next use opens it again."""
@@ -176,30 +176,3 @@ def storage_errors() -> Iterator[None]:
         yield
     except OSError as error:
         raise storage_error(error) from error
-
-
-def sync_folder(path: str | Path) -> None:
-    """Returns when the names in a folder are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """Puts a small file in place, whole, so that a crash at any moment leaves the old one or the new one.
-
-    Raises: OSError; the old file is then as it was.
-    """
-    temporary = path.with_name(f"{path.name}{TEMPORARY}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)

@@ -20,9 +20,10 @@ from struct import Struct
 from typing import NamedTuple
 
 from kaas.errors import KafkaError
+from kaas.storage.files import TEMPORARY, flush_folder
 from kaas.storage.log.aborted import unpack_aborted
 from kaas.storage.log.checkpoint import Checkpoint, read_checkpoint
-from kaas.storage.log.files import TEMPORARY, OpenFiles, StoredFile, sync_folder
+from kaas.storage.log.files import OpenFiles, StoredFile
 from kaas.storage.log.index import OFFSET_PAIR, TIME_PAIR, Index
 from kaas.storage.log.producers import ProducerStates
 from kaas.storage.log.segment import ABORTED_INDEX, LOG, OFFSET_INDEX, TIME_INDEX, Segment, segment_path
@@ -104,7 +105,7 @@ def finish_swaps(folder: str) -> None:
                 if int(old.stem) != first:
                     old.unlink()
         swap.replace(segment_path(folder, first))
-        sync_folder(folder)
+        flush_folder(Path(folder))
 
 
 def _scan(folder: str) -> dict[str, dict[int, _Found]]:

@@ -1,6 +1,6 @@
 import pytest
 
-from kaas.storage.log.checkpoint import CHECKPOINT, UNREADABLE, Checkpoint, read_checkpoint, write_checkpoint
+from kaas.storage.log.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint, write_checkpoint
 from kaas.storage.log.epochs import LeaderEpochs
 from kaas.storage.log.producers import Producer, SentBatch, Snapshot
 from tests.storage.log.making import disk_takes
@@ -39,7 +39,7 @@ def test_a_folder_may_have_none(folder):
 def test_one_that_cannot_be_read_is_set_aside(folder, data):
     (folder / CHECKPOINT).write_bytes(data)
     assert read_checkpoint(str(folder)) is None
-    assert [one.name for one in folder.iterdir()] == [UNREADABLE]
+    assert [one.name for one in folder.iterdir()] == [f"{CHECKPOINT}.corrupt"]
 
 
 def test_a_failed_write_leaves_the_old_one(folder):

@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 
 from kaas.errors import ErrorCode, KafkaError
-from kaas.storage.log.files import Handle, OpenFiles, StoredFile, storage_errors, sync_folder, write_durably
+from kaas.storage.log.files import Handle, OpenFiles, StoredFile, storage_errors
 from tests.storage.log.making import disk_takes
 
 
@@ -127,22 +127,12 @@ def test_a_handle_closes_with_its_last_reference(tmp_path):
         Handle(str(tmp_path / "y"), writable=True, create=False)
 
 
-def test_a_small_file_is_replaced_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "state.json"
-    write_durably(path, b"old")
-    with disk_takes(100), pytest.raises(OSError):
-        write_durably(path, b"n" * 5000)
-    assert path.read_bytes() == b"old"
-    write_durably(path, b"new")
-    assert [one.name for one in tmp_path.iterdir()] == ["state.json"] and path.read_bytes() == b"new"
-
-
 def test_names_are_synchronised_with_the_disk(file, tmp_path):
     file.write([b"x"], 0)
     file.sync()
     file.sync_name()
     with pytest.raises(FileNotFoundError):
-        sync_folder(tmp_path / "missing")
+        StoredFile(OpenFiles(), str(tmp_path / "missing" / "one.log")).sync_name()
 
 
 def test_an_error_of_the_disk_is_what_a_client_is_told():

@@ -171,12 +171,12 @@ def test_a_log_that_was_emptied_goes_on_at_its_offset(log, folder, resources):
 
 
 def test_debris_is_removed(log, folder, resources):
-    (folder / "checkpoint.json.tmp").write_bytes(b"half")
+    (folder / ".checkpoint.json.12ab.tmp").write_bytes(b"half")
     (folder / "readme").write_bytes(b"not ours")
     (folder / "1.log").write_bytes(b"not ours")
     opened(folder, resources)
     names = {one.name for one in folder.iterdir()}
-    assert "checkpoint.json.tmp" not in names and {"readme", "1.log"} <= names
+    assert ".checkpoint.json.12ab.tmp" not in names and {"readme", "1.log"} <= names
 
 
 def test_an_unreadable_aborted_index_entry_is_left_out(log, folder, resources):
