@@ -71,7 +71,7 @@ class MembersChanged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OffsetsChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """`kind`: offsets_committed, offsets_deleted."""
+    """`kind`: offsets_committed, offsets_reset, offsets_deleted."""
 
     kind: str
     partitions: tuple[tuple[str, int], ...]

@@ -6,12 +6,12 @@ Rules: see the package. `handle` never fails on anything a client sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kaas.coordinator import offsets, replay, retention, timers
-from kaas.coordinator.announcements import Cause, GroupGone, PartitionsChanged
-from kaas.coordinator.classic import heartbeat, join, leave, rebalance, sync
+from kaas.coordinator.announcements import Cause, GroupCreated, GroupGone, PartitionsChanged
+from kaas.coordinator.classic import heartbeat, join, leave, members, rebalance, sync
 from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.config import CoordinatorConfig
@@ -35,9 +35,9 @@ from kaas.coordinator.events import (
     Written,
 )
 from kaas.coordinator.group import Group, new_group
-from kaas.coordinator.outbox import Outbox
-from kaas.coordinator.records import OffsetsDeleted, Record
+from kaas.coordinator.outbox import InFlight, Outbox
 from kaas.errors import ErrorCode
+from kaas.wire.consumer_protocol import PROTOCOL_TYPE
 
 
 class Coordinator:
@@ -51,7 +51,7 @@ class Coordinator:
     def __init__(self, config: CoordinatorConfig) -> None:
         self.config = config
         self.groups: dict[str, Group] = {}
-        self.broken: dict[str, str] = {}
+        self.broken: Mapping[str, str] = {}
         self.loading = True
         self.out = Outbox()
         self.wall_offset_ms = 0
@@ -62,14 +62,14 @@ class Coordinator:
             Join: self.join,
             Sync: lambda event, now: sync.sync(self, event, now),
             Leave: lambda event, now: leave.leave(self, event, now),
-            DeleteOffsets: lambda event, now: offsets.delete_offsets(self, event, now),
+            DeleteOffsets: lambda event, now: offsets.delete_offsets(self, event),
             DeleteGroup: lambda event, now: offsets.delete_group(self, event, now),
             TimerExpired: self._timer_expired,
             Written: self._written,
             WriteFailed: self._write_failed,
             ClockMoved: self._clock_moved,
             PartitionsAdded: self._partitions_added,
-            TopicDeleted: self._topic_deleted,
+            TopicDeleted: lambda event, now: offsets.delete_topic(self, event),
             Loaded: self._loaded,
             Unload: self._unload,
         }
@@ -93,9 +93,13 @@ class Coordinator:
         """Wall time, ms since 1970."""
         return now_ms + self.wall_offset_ms
 
+    def is_loading(self, group_id: str) -> bool:
+        """Whether the state of this group is still being read, or cannot be."""
+        return self.loading or (bool(self.broken) and group_id in self.broken)
+
     def unavailable(self, group_id: str) -> ErrorCode:
         """Why no request about this group can be taken at all, or NONE."""
-        if self.loading or group_id in self.broken:
+        if self.is_loading(group_id):
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         group = self.groups.get(group_id)
         if group is not None and group.deleting:  # as good as Dead: a group of this name will be another one
@@ -108,10 +112,13 @@ class Coordinator:
         return None if group is None else group.classic
 
     def create(self, group_id: str) -> Group:
+        """A group that was not there."""
         group = self.groups[group_id] = new_group(group_id)
+        self.out.announce(group_id, GroupCreated())
         return group
 
     def join(self, event: Join, now_ms: int) -> None:
+        """A Join, when it comes and when it has to be judged anew."""
         join.join(self, event, now_ms)
 
     def forget_timers(self, group: ClassicGroup) -> None:
@@ -146,24 +153,29 @@ class Coordinator:
             self._expiries[kind](group, member_id, now_ms)
 
     def _written(self, event: Written, now_ms: int) -> None:
-        for seq, group_id, record, follower in self.out.settle(event.up_to):
-            if record is not None:
-                self.apply(group_id, record, self.out.epoch, seq)
-            if follower is not None:
-                follower.written(self, now_ms)
+        for settled in self.out.settle(event.up_to):
+            self._apply(settled)
+            if settled.follower is not None:
+                settled.follower.written(self, now_ms)
 
     def _write_failed(self, event: WriteFailed, now_ms: int) -> None:
-        assert not self.out.in_flight or self.out.in_flight[0][0] >= event.first
-        for _, _, _, follower in self.out.settle(event.last):
-            if follower is not None:
-                follower.failed(self, now_ms)
+        assert not self.out.in_flight or self.out.in_flight[0].seq >= event.first
+        for settled in self.out.settle(event.last):
+            if settled.follower is not None:
+                settled.follower.failed(self, now_ms)
 
-    def apply(self, group_id: str, record: Record, epoch: int, version: int) -> None:
+    def _apply(self, durable: InFlight) -> None:
         """Put a durable record into the state."""
+        group_id, record = durable.group_id, durable.record
+        if record is None:
+            return
+        known = group_id in self.groups
         replay.apply(self.groups, group_id, record, self.wall_offset_ms)
         group = self.groups.get(group_id)
         if group is not None:
-            group.epoch, group.version = epoch, version
+            group.epoch, group.version = durable.epoch, durable.seq
+            if not known:
+                self.out.announce(group_id, GroupCreated())
 
     def _clock_moved(self, event: ClockMoved, now_ms: int) -> None:
         self.wall_offset_ms = event.wall_offset_ms
@@ -175,37 +187,35 @@ class Coordinator:
             classic = group.classic
             classic.spent = classic.reserving = classic.reserved
             for member in classic.members.values():
-                rebalance.restart_session(self, classic, member, now_ms)
-            if classic.state is State.STABLE and len(classic.members) > self.config.max_size:
-                rebalance.prepare(
-                    self, classic, Cause(kind="leader_rejoined", detail={"reason": "too many members"}), now_ms
-                )
+                members.restart_session(self, classic, member, now_ms)
+            if len(classic.members) > self.config.max_size:  # KAFKA-9885: those who come back first stay
+                cause = Cause(kind="coordinator_moved", detail={"reason": "more members than group.max.size"})
+                rebalance.prepare(self, classic, cause, now_ms)
         self.out.set_timer(timers.RETENTION, now_ms + self.config.offsets_retention_check_interval_ms)
 
     def _partitions_added(self, event: PartitionsAdded, now_ms: int) -> None:
         """Every group that subscribes to the topic shares it out anew."""
-        for group in list(self.groups.values()):
+        for group in self.groups.values():
             classic = group.classic
+            if not classic.members or classic.protocol_type != PROTOCOL_TYPE:
+                continue
             subscribed = classic.subscribed()
-            if classic.members and (subscribed is None or event.topic in subscribed):
+            if subscribed is None or event.topic in subscribed:
                 self.out.announce(group.group_id, PartitionsChanged(topic=event.topic))
                 cause = Cause(kind="partitions_changed", detail={"topics": [event.topic]})
-                rebalance.prepare_or_complete(self, classic, cause, now_ms)
-
-    def _topic_deleted(self, event: TopicDeleted, now_ms: int) -> None:
-        for group in list(self.groups.values()):
-            gone = [(event.topic, partition) for partition in group.offsets.get(event.topic, ())]
-            if gone and not group.deleting:
-                follower = offsets.OffsetsGone(None, group.group_id, None, gone, "topic_deleted")
-                self.out.persist(group.group_id, OffsetsDeleted(gone, "topic_deleted"), follower)
+                rebalance.prepare_or_complete(self, classic, [cause], now_ms)
 
     def _unload(self, event: Unload, now_ms: int) -> None:
-        """Another broker has the group: parked requests are sent there, and nothing of it stays here."""
+        """Another broker has the group: whoever waits is sent there, and nothing of it stays or becomes here.
+
+        A record in flight may be durable or not when the other broker reads the journal, so it is told as failed.
+        """
         group = self.groups.pop(event.group_id, None)
-        if group is None:
-            return
-        leave.send_away(self, group.classic, ErrorCode.NOT_COORDINATOR)
-        self.forget_timers(group.classic)
-        self.out.announce(
-            event.group_id, GroupGone(kind="coordinator_lost", assignment_version=event.assignment_version)
-        )
+        if group is not None:
+            members.send_away(self, group.classic, ErrorCode.NOT_COORDINATOR)
+            self.forget_timers(group.classic)
+            rebalance.enter(self, group.classic, State.DEAD, now_ms)
+            gone = GroupGone(kind="coordinator_lost", assignment_version=event.assignment_version)
+            self.out.announce(event.group_id, gone)
+        for follower in self.out.disown(event.group_id):
+            follower.failed(self, now_ms)

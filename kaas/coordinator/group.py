@@ -1,7 +1,7 @@
 """A group as the coordinator keeps it: its membership, its committed offsets, what transactions have staged.
 
 Job: the record of one group id. A group without members that never had any is a simple group: it is its offsets.
-Rules: `deleting` is true from the decision to delete until that is durable; the group answers as if it were loading away.
+Rules: `deleting` is true from the decision to delete until that is durable; meanwhile the group takes no requests.
 Must not know: requests, timers.
 """
 

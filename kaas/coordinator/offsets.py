@@ -1,9 +1,9 @@
 """Committed offsets: who may commit, what is kept, what is deleted.
 
-Job: OffsetCommit and OffsetDelete against a group in any state.
-Rules: a commit is answered 0 only after it is durable, and memory keeps the old value until then. Who commits is checked in
-Kafka's order: the instance, the member, the generation, then whether the state takes commits. A partition whose metadata is
-too long fails alone.
+Job: OffsetCommit, OffsetDelete and DeleteGroups against a group in any state; the offsets of a topic that is gone.
+Rules: a commit is answered 0 only after it is durable, and memory keeps the old value until then; deletions likewise. Who
+commits is checked in Kafka's order: the instance, the member, the generation, then whether the state takes commits. A
+partition whose metadata is too long fails alone.
 Must not know: whether topics exist (the edge has left those out).
 Source: PROTOCOL 2.6 and 2.9 in docs/PROTOCOL.md.
 """
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kaas.coordinator.announcements import GroupCreated, GroupGone, OffsetsChanged
+from kaas.coordinator.announcements import GroupGone, OffsetsChanged
 from kaas.coordinator.answers import CommitAnswer, DeleteGroupAnswer, DeleteOffsetsAnswer
 from kaas.coordinator.classic.checks import check_generation, check_member
 from kaas.coordinator.classic.group import ClassicGroup
-from kaas.coordinator.classic.rebalance import enter, restart_session
+from kaas.coordinator.classic.members import heard
+from kaas.coordinator.classic.rebalance import enter
 from kaas.coordinator.classic.states import TABLE, State
-from kaas.coordinator.events import Commit, DeleteGroup, DeleteOffsets
+from kaas.coordinator.events import Commit, DeleteGroup, DeleteOffsets, TopicDeleted
 from kaas.coordinator.group import Group
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
 from kaas.coordinator.records import GroupDeleted, OffsetsCommitted, OffsetsDeleted
@@ -43,15 +44,16 @@ def commit(core: Coordinator, event: Commit, now_ms: int) -> None:
     if code:
         core.out.reply(event.reply_to, CommitAnswer(code))
         return
-    group = core.groups.get(event.group_id)
-    if group is not None and event.member_id:
-        hear(core, group.classic, event.member_id, now_ms)
+    group = core.classic(event.group_id)
+    member = None if group is None else group.members.get(event.member_id)
+    if group is not None and member is not None:  # a good commit shows that the member lives, as a heartbeat does
+        heard(core, group, member, now_ms)
     entries, bad = entries_of(core, event, core.wall_ms(now_ms))
     answer = CommitAnswer(ErrorCode.NONE, bad) if bad else COMMITTED
     if not entries:
         core.out.reply(event.reply_to, answer)
         return
-    core.out.persist(event.group_id, OffsetsCommitted(entries), Committed(event, answer, group is None))
+    core.out.persist(event.group_id, OffsetsCommitted(entries), Committed(event, entries, answer))
 
 
 def check_commit(core: Coordinator, event: Commit) -> ErrorCode:
@@ -77,13 +79,6 @@ def check_committer(group: ClassicGroup, event: Commit) -> ErrorCode:
             return code
         return TABLE[group.state].commit
     return ErrorCode.UNKNOWN_MEMBER_ID
-
-
-def hear(core: Coordinator, group: ClassicGroup, member_id: str, now_ms: int) -> None:
-    """A good commit shows that the member lives, as a heartbeat does."""
-    member = group.members.get(member_id)
-    if member is not None and member.parked_join is None and member.parked_sync is None:
-        restart_session(core, group, member, now_ms)
 
 
 def entries_of(
@@ -112,22 +107,25 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
     """Answers a commit."""
 
     event: Commit
+    entries: list[tuple[str, int, OffsetEntry]]
     answer: CommitAnswer
-    created: bool
 
     def written(self, core: Coordinator, now_ms: int) -> None:
-        event = self.event
-        core.out.reply(event.reply_to, self.answer)
-        if self.created:
-            core.out.announce(event.group_id, GroupCreated())
-        partitions = tuple((row.topic, row.partition) for row in event.rows)
-        core.out.announce(event.group_id, OffsetsChanged(kind="offsets_committed", partitions=partitions))
+        core.out.reply(self.event.reply_to, self.answer)
+        partitions = tuple((topic, partition) for topic, partition, _ in self.entries)
+        core.out.announce(self.event.group_id, OffsetsChanged(kind=self.kind(core), partitions=partitions))
+
+    def kind(self, core: Coordinator) -> str:
+        """Offsets of a group of members that nobody of it committed were put there by an operator."""
+        group = core.classic(self.event.group_id)
+        by_operator = self.event.generation < 0 and group is not None and bool(group.protocol_type)
+        return "offsets_reset" if by_operator else "offsets_committed"
 
     def failed(self, core: Coordinator, now_ms: int) -> None:
         core.out.reply(self.event.reply_to, REFUSED)
 
 
-def delete_offsets(core: Coordinator, event: DeleteOffsets, now_ms: int) -> None:
+def delete_offsets(core: Coordinator, event: DeleteOffsets) -> None:
     """Handle an OffsetDelete. What a live member reads is not deleted under it."""
     if not event.group_id:
         core.out.reply(event.reply_to, DeleteOffsetsAnswer(code=ErrorCode.INVALID_GROUP_ID))
@@ -150,18 +148,38 @@ def delete_offsets(core: Coordinator, event: DeleteOffsets, now_ms: int) -> None
     if not gone:
         core.out.reply(event.reply_to, answer)
         return
-    core.out.persist(
-        event.group_id, OffsetsDeleted(gone, "deleted"), OffsetsGone(event.reply_to, event.group_id, answer, gone)
-    )
+    follower = OffsetsGone(event.group_id, gone, event.reply_to, answer)
+    core.out.persist(event.group_id, OffsetsDeleted(gone, "deleted"), follower)
+
+
+def delete_topic(core: Coordinator, event: TopicDeleted) -> None:
+    """Drop the offsets of a topic that is gone, those of commits on their way among them: a topic made anew under its name
+    must not inherit them."""
+    gone: dict[str, dict[OffsetKey, None]] = {}
+    for group in core.groups.values():
+        if event.topic in group.offsets:
+            gone[group.group_id] = dict.fromkeys((event.topic, partition) for partition in group.offsets[event.topic])
+    for row in core.out.in_flight:
+        if isinstance(row.record, OffsetsCommitted):
+            keys = {(topic, partition): None for topic, partition, _ in row.record.offsets if topic == event.topic}
+            if keys:
+                gone.setdefault(row.group_id, {}).update(keys)
+    for group_id, keys in gone.items():
+        drop(core, group_id, list(keys), "topic_deleted")
+
+
+def drop(core: Coordinator, group_id: str, partitions: list[OffsetKey], why: str) -> None:
+    """Delete offsets that nobody asked to delete."""
+    core.out.persist(group_id, OffsetsDeleted(partitions, why), OffsetsGone(group_id, partitions, why=why))
 
 
 class OffsetsGone(msgspec.Struct, frozen=True):
-    """Answers an OffsetDelete; nobody waits for an expiry."""
+    """Answers an OffsetDelete; `answer` is null when nobody waits for one."""
 
-    reply_to: Any
     group_id: str
-    answer: DeleteOffsetsAnswer | None
     partitions: list[OffsetKey]
+    reply_to: Any = None
+    answer: DeleteOffsetsAnswer | None = None
     why: str = "deleted"
 
     def written(self, core: Coordinator, now_ms: int) -> None:
@@ -179,7 +197,7 @@ class OffsetsGone(msgspec.Struct, frozen=True):
 def check_delete(core: Coordinator, group_id: str) -> tuple[ErrorCode, Group | None]:
     """The group, or why there is none to delete from."""
     if (code := core.unavailable(group_id)) is not ErrorCode.NONE:
-        return (ErrorCode.GROUP_ID_NOT_FOUND if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else code), None
+        return code, None
     group = core.groups.get(group_id)
     return (ErrorCode.GROUP_ID_NOT_FOUND if group is None else ErrorCode.NONE), group
 
@@ -196,7 +214,7 @@ def delete_group(core: Coordinator, event: DeleteGroup, now_ms: int) -> None:
 
 
 def bury(core: Coordinator, group: Group, now_ms: int, why: str, reply_to: Any = None) -> None:
-    """Make the end of a group durable; until then it answers that it is not available."""
+    """Make the end of a group durable. Until then it can be looked at and takes no request."""
     group.deleting = True
     core.out.persist(group.group_id, GroupDeleted(core.wall_ms(now_ms), why), Buried(reply_to, group, why))
 
@@ -209,9 +227,9 @@ class Buried(msgspec.Struct, frozen=True):
     why: str
 
     def written(self, core: Coordinator, now_ms: int) -> None:
+        core.forget_timers(self.group.classic)
         enter(core, self.group.classic, State.DEAD, now_ms)
         core.out.announce(self.group.group_id, GroupGone(kind=f"group_{self.why}"))
-        core.forget_timers(self.group.classic)
         if self.reply_to is not None:
             core.out.reply(self.reply_to, DeleteGroupAnswer(ErrorCode.NONE))
 

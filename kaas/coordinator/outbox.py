@@ -1,7 +1,7 @@
 """Where decisions put their effects, and what is to follow once a record is durable.
 
 Job: collect the effects of one event in order; remember, per record in flight, what its decision wants done afterwards.
-Rules: records get growing sequence numbers and are written in that order; `settle` gives the followers back in that order.
+Rules: records get growing sequence numbers and are written in that order; `settle` gives them back in that order.
 Must not know: what the records mean.
 """
 
@@ -29,34 +29,43 @@ class Follower(Protocol):
     def failed(self, core: Coordinator, now_ms: int) -> None: ...
 
 
-class Answering(msgspec.Struct, frozen=True):
-    """Replies whatever became of the write: what the client asked for has happened in memory."""
+class Answering(msgspec.Struct, frozen=True, kw_only=True):
+    """Replies to a request: with `answer` when the record before it is durable, with `refusal` when it cannot be."""
 
     to: Any
     answer: Any
+    refusal: Any
 
     def written(self, core: Coordinator, now_ms: int) -> None:
         core.out.reply(self.to, self.answer)
 
     def failed(self, core: Coordinator, now_ms: int) -> None:
-        core.out.reply(self.to, self.answer)
+        core.out.reply(self.to, self.refusal)
+
+
+class InFlight(msgspec.Struct, kw_only=True):
+    """A record on its way to the journal, and who follows it. A second follower has an entry without a record."""
+
+    seq: int
+    epoch: int
+    group_id: str
+    record: Record | None
+    follower: Follower | None
 
 
 class Outbox:
-    """Effects of the event that is being handled."""
+    """Effects of the event that is being handled, and the records in flight. `epoch` is that of records from now on."""
 
-    __slots__ = ("effects", "epoch", "in_flight", "seq", "settled_before")
+    __slots__ = ("effects", "epoch", "in_flight", "seq")
 
     def __init__(self) -> None:
         self.effects: list[Effect] = []
-        self.in_flight: deque[tuple[int, str, Record | None, Follower | None]] = deque()
+        self.in_flight: deque[InFlight] = deque()
         self.seq = 0
         self.epoch = 0
-        self.settled_before = 0
 
     def take(self) -> list[Effect]:
         """The effects so far; the outbox is empty afterwards."""
-        self.settled_before = self.seq
         effects, self.effects = self.effects, []
         return effects
 
@@ -75,19 +84,34 @@ class Outbox:
     def persist(self, group_id: str, record: Record, follower: Follower | None = None) -> None:
         """Write a record; it is applied to the state, and then `follower` is told."""
         self.seq += 1
-        self.in_flight.append((self.seq, group_id, record, follower))
+        self.in_flight.append(
+            InFlight(seq=self.seq, epoch=self.epoch, group_id=group_id, record=record, follower=follower)
+        )
         self.effects.append(Persist(self.seq, group_id, self.epoch, record))
 
-    def reply_when_durable(self, to: Any, answer: Any) -> None:
-        """Reply after what this event has persisted so far is written (or cannot be); at once if it persisted nothing."""
-        if self.seq == self.settled_before:
-            self.reply(to, answer)
-        else:
-            self.in_flight.append((self.seq, "", None, Answering(to, answer)))
+    def follow(self, group_id: str, follower: Follower) -> None:
+        """Tell one more follower of the record of this group that was persisted last."""
+        self.in_flight.append(
+            InFlight(seq=self.seq, epoch=self.epoch, group_id=group_id, record=None, follower=follower)
+        )
 
-    def settle(self, up_to: int) -> list[tuple[int, str, Record | None, Follower | None]]:
-        """The records up to this number that are in flight, oldest first; they are not in flight any more."""
+    def settle(self, up_to: int) -> list[InFlight]:
+        """What is in flight up to this number, oldest first; it is not in flight any more."""
         settled = []
-        while self.in_flight and self.in_flight[0][0] <= up_to:
+        while self.in_flight and self.in_flight[0].seq <= up_to:
             settled.append(self.in_flight.popleft())
         return settled
+
+    def disown(self, group_id: str) -> list[Follower]:
+        """The followers of all that is in flight for a group that is not ours any more; its records are not applied here."""
+        followers = []
+        for row in self.in_flight:
+            if row.group_id == group_id:
+                if row.follower is not None:
+                    followers.append(row.follower)
+                row.record = row.follower = None
+        return followers
+
+    def groups_in_flight(self) -> frozenset[str]:
+        """Groups of which the state is about to change."""
+        return frozenset(row.group_id for row in self.in_flight if row.record is not None)

@@ -1,6 +1,7 @@
 """Questions that change nothing: describe, list, fetch offsets.
 
-Rules: answers come from memory, whatever the groups are doing; a list never waits for a busy group (redpanda#1865).
+Rules: answers come from memory, whatever the groups are doing; a list never waits for a busy group (redpanda#1865). A group
+that is being deleted is there until that is durable.
 Source: PROTOCOL 2.8 and 2.10 in docs/PROTOCOL.md.
 """
 
@@ -80,11 +81,10 @@ def listed(group: Group) -> ListedGroup:
 
 def describe_group(core: Coordinator, group_id: str) -> DescribedGroup:
     """Members show their metadata and the protocol in Stable only, and their last assignment always."""
-    code = core.unavailable(group_id)
-    if code is not ErrorCode.NONE and code is not ErrorCode.COORDINATOR_NOT_AVAILABLE:
-        return DescribedGroup(code=code, group_id=group_id, state="")
+    if core.is_loading(group_id):
+        return DescribedGroup(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, group_id=group_id, state="")
     group = core.groups.get(group_id)
-    if group is None or code:
+    if group is None:
         return DescribedGroup(code=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, state=State.DEAD.value)
     classic = group.classic
     stable = classic.state is State.STABLE
@@ -116,9 +116,8 @@ def fetch_offsets(
 
     With `require_stable` a partition that an open transaction has staged is unstable: the client asks again (KIP-447).
     """
-    code = core.unavailable(group_id)
-    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS or code is ErrorCode.NOT_COORDINATOR:
-        return FetchedOffsets(code=code)
+    if core.is_loading(group_id):
+        return FetchedOffsets(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     group = core.groups.get(group_id)
     if group is None:
         return FetchedOffsets(offsets=dict.fromkeys(wanted or ()))

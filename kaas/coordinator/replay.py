@@ -1,8 +1,8 @@
 """Records into state: the one place where durable facts are applied, live and at a restart alike.
 
 Rules: applying a record is absolute and tolerant: what is not there cannot be removed and that is no fault, because a journal
-may begin in the middle of a group's life. Live, a fact that was overtaken while it was written is not applied over what came
-after it.
+may begin in the middle of a group's life. Live, a membership that was overtaken while it was written is what a restart brings
+back (`stored`), but is not applied over what came after it.
 Must not know: requests, timers, effects.
 """
 
@@ -36,6 +36,8 @@ def apply(groups: dict[str, Group], group_id: str, record: Record, wall_offset_m
         return
     group = groups.get(group_id)
     if group is None:
+        if isinstance(record, OffsetsDeleted | MemberReplaced):  # the group is gone, and these make none
+            return
         group = groups[group_id] = new_group(group_id)
     APPLIERS[type(record)](group, record, wall_offset_ms)
 
@@ -91,17 +93,16 @@ def apply_empty(whole: Group, record: GroupEmpty, wall_offset_ms: int) -> None:
 
 
 def apply_replaced(whole: Group, record: MemberReplaced, wall_offset_ms: int) -> None:
-    """A static member under its new id, if the old one is still there."""
+    """A static member under its new id, if the group is still Stable and the old one still there."""
     if isinstance(whole.stored, GroupStable):
         whole.stored = with_replacement(whole.stored, record)
     group = whole.classic
     old = group.members.get(record.old_member_id)
-    if old is None or old.instance_id != record.member.instance_id:
+    if group.state is not State.STABLE or old is None:
         return
     new = restored(record.member)
     new.assignment = old.assignment
     new.synced = old.synced
-    new.is_new = old.is_new
     group.replace(old, new)
 
 

@@ -2,8 +2,9 @@
 
 Job: look through the groups, a few per step, and delete what has expired.
 Rules: an offset with a retention of its own (OffsetCommit 2-4) goes by that; others go `offsets.retention.minutes` after the
-group became Empty, or, in a simple group, after the commit. What a member subscribes to is kept, and nothing expires while the
-group rebalances. Partitions with an open transaction stay, and so does their group.
+group became Empty or after the commit, whichever is later; in a simple group after the commit. What a member subscribes to is
+kept, and nothing expires while the group rebalances. Partitions with an open transaction stay, and so does their group. A
+group with a record in flight is left for the next round: what looks expired may just have been committed anew.
 Source: PROTOCOL 3.6 in docs/PROTOCOL.md; KIP-211, KAFKA-10401, KAFKA-13636, KAFKA-19163, KAFKA-7403 (-1 is no time).
 """
 
@@ -16,8 +17,7 @@ from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.group import Group
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
-from kaas.coordinator.offsets import OffsetsGone, bury
-from kaas.coordinator.records import OffsetsDeleted
+from kaas.coordinator.offsets import bury, drop
 
 if TYPE_CHECKING:
     from kaas.coordinator.coordinator import Coordinator
@@ -31,9 +31,10 @@ def step(core: Coordinator, now_ms: int) -> None:
     if not core.retention_queue:
         core.retention_queue = list(core.groups)
     todo, core.retention_queue = core.retention_queue[:GROUPS_PER_STEP], core.retention_queue[GROUPS_PER_STEP:]
+    busy = core.out.groups_in_flight()
     for group_id in todo:
         group = core.groups.get(group_id)
-        if group is not None and not group.deleting:
+        if group is not None and group_id not in busy:
             expire(core, group, now_ms)
     wait_ms = 1 if core.retention_queue else core.config.offsets_retention_check_interval_ms
     core.out.set_timer(timers.RETENTION, now_ms + wait_ms)
@@ -43,9 +44,7 @@ def expire(core: Coordinator, group: Group, now_ms: int) -> None:
     """Delete what has expired; an Empty group without offsets and without open transactions goes as a whole."""
     gone = expired(core, group, now_ms)
     if gone:
-        core.out.persist(
-            group.group_id, OffsetsDeleted(gone, "expired"), OffsetsGone(None, group.group_id, None, gone, "expired")
-        )
+        drop(core, group.group_id, gone, "expired")
     left = sum(len(partitions) for partitions in group.offsets.values()) - len(gone)
     if group.classic.state is State.EMPTY and not left and not group.staged and not group.classic.pending:
         bury(core, group, now_ms, "expired")

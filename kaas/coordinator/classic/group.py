@@ -36,11 +36,15 @@ class Member:
     assignment: bytes = b""
     parked_join: Any = None
     parked_sync: Any = None
-    can_skip_assignment: bool = False
     is_new: bool = False
     synced: bool = False
     heard_ms: int = 0
     joined_at: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether a request of this member is parked."""
+        return self.parked_join is not None or self.parked_sync is not None
 
     def metadata_of(self, protocol: str) -> bytes:
         """The metadata this member sent with a protocol; empty when it has no such protocol."""
@@ -139,14 +143,11 @@ class ClassicGroup:
         return member
 
     def replace(self, old: Member, new: Member) -> None:
-        """A new id takes the place of an old one, leadership and order of arrival included."""
+        """A new id takes the place of an old one, leadership and order of arrival included. Neither waits for anything."""
         assert new.instance_id is not None and new.instance_id == old.instance_id
+        assert not old.waits and not new.waits
         self._count(old.protocols, -1)
         self._count(new.protocols, 1)
-        if old.parked_join is not None:
-            self.waiting_count -= 1
-        if new.parked_join is not None:
-            self.waiting_count += 1
         self.members = {
             (new.member_id if member_id == old.member_id else member_id): (new if member is old else member)
             for member_id, member in self.members.items()
@@ -245,13 +246,31 @@ class ClassicGroup:
 
     def check(self) -> None:
         """What cannot be. For simulations: the cheap ones of these are asserted on the way as well."""
-        assert self.waiting_count == len(self.waiting())
-        assert self.leader is None or self.leader in self.members, f"{self.group_id!r}: the leader is no member"
-        assert (self.leader is None) == (not self.members), f"{self.group_id!r}: members without a leader"
-        assert all(
-            self.instances.get(m.instance_id) == m.member_id for m in self.members.values() if m.instance_id is not None
-        )
+        self._check_members()
+        who = f"{self.group_id!r} in {self.state.value}"
+        rebalancing = self.state in (State.PREPARING_REBALANCE, State.COMPLETING_REBALANCE)
+        assert rebalancing == (self.rebalance is not None), f"{who}: the account of the rebalance"
         if self.state in (State.EMPTY, State.DEAD):
-            assert not self.members, f"{self.group_id!r}: {self.state.value} with members"
-        if self.state is State.STABLE:
-            assert not self.waiting(), f"{self.group_id!r}: Stable with a parked Join"
+            assert not self.members, f"{who}: {len(self.members)} members"
+        elif self.state is not State.PREPARING_REBALANCE or not self.pending:
+            assert self.members, f"{who}: nobody, and nobody to wait for"
+        if self.state is not State.PREPARING_REBALANCE:
+            assert not self.waiting_count, f"{who}: a parked Join"
+        if self.state is not State.COMPLETING_REBALANCE:
+            assert not any(m.parked_sync is not None for m in self.members.values()), f"{who}: a parked Sync"
+        if self.state in (State.COMPLETING_REBALANCE, State.STABLE):
+            assert self.generation <= self.reserved, f"{who}: generation {self.generation} is not durable as given"
+            assert self.protocol_name in self.candidates(), f"{who}: not every member has {self.protocol_name!r}"
+
+    def _check_members(self) -> None:
+        members = self.members.values()
+        who = repr(self.group_id)
+        assert self.waiting_count == len(self.waiting()), f"{who}: {self.waiting_count} wait"
+        assert self.leader is None or self.leader in self.members, f"{who}: the leader is no member"
+        assert (self.leader is None) == (not self.members), f"{who}: members without a leader"
+        held = {m.instance_id: m.member_id for m in members if m.instance_id is not None}
+        assert self.instances == held, f"{who}: instances and members differ"
+        assert not self.pending.keys() & self.members.keys(), f"{who}: a member whose id is pending"
+        assert not self.members or self.candidates(), f"{who}: members without a protocol in common"
+        names = [name for m in members for name in {name: None for name, _ in m.protocols}]
+        assert self.support == {name: names.count(name) for name in names}, f"{who}: protocols and members differ"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kaas.coordinator.classic.checks import check_generation, check_member
-from kaas.coordinator.classic.rebalance import restart_session
+from kaas.coordinator.classic.members import heard
 from kaas.coordinator.classic.states import TABLE
 from kaas.coordinator.events import Heartbeat
 from kaas.errors import ErrorCode
@@ -37,7 +37,5 @@ def beat(core: Coordinator, event: Heartbeat, now_ms: int) -> ErrorCode:
         return code
     if code := check_generation(group, event.generation):
         return code
-    member = group.members[event.member_id]
-    if member.parked_join is None and member.parked_sync is None:
-        restart_session(core, group, member, now_ms)
+    heard(core, group, group.members[event.member_id], now_ms)
     return TABLE[group.state].heartbeat

@@ -12,18 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kaas.coordinator import timers
-from kaas.coordinator.announcements import Cause, GroupCreated, MembersChanged, SubscriptionChanged
+from kaas.coordinator.announcements import Cause, MembersChanged, SubscriptionChanged
 from kaas.coordinator.answers import JoinAnswer
 from kaas.coordinator.classic import static
 from kaas.coordinator.classic.checks import check_member
 from kaas.coordinator.classic.group import ClassicGroup, Member
-from kaas.coordinator.classic.leave import remove_member
-from kaas.coordinator.classic.rebalance import (
-    complete_if_all_are_back,
-    join_answer,
-    member_change,
-    prepare_or_complete,
-)
+from kaas.coordinator.classic.members import member_change, remove_member, stop_session
+from kaas.coordinator.classic.rebalance import complete_if_all_are_back, join_answer, prepare_or_complete
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.events import Join
 from kaas.errors import ErrorCode
@@ -42,7 +37,6 @@ def join(core: Coordinator, event: Join, now_ms: int) -> None:
     group = core.groups.get(event.group_id)
     if group is None:
         group = core.create(event.group_id)
-        core.out.announce(event.group_id, GroupCreated())
     code = check_group(core, group.classic, event)
     if code:
         refuse(core, event, code)
@@ -145,7 +139,6 @@ def add(core: Coordinator, group: ClassicGroup, event: Join, member_id: str, now
         is_new=True,
         heard_ms=now_ms,
         joined_at=core.wall_ms(now_ms),
-        can_skip_assignment=event.can_skip_assignment,
     )
     group.add(member)
     group.park_join(member, event.reply_to)
@@ -154,7 +147,7 @@ def add(core: Coordinator, group: ClassicGroup, event: Join, member_id: str, now
     core.out.announce(group.group_id, member_change("member_joined", member, reason=event.reason))
     core.out.set_timer(timers.new_member(group.group_id, member_id), now_ms + core.config.new_member_join_timeout_ms)
     detail = {"client_id": member.client_id, "instance_id": member.instance_id, "reason": event.reason}
-    prepare_or_complete(core, group, Cause(kind="member_joined", member_id=member_id, detail=detail), now_ms)
+    prepare_or_complete(core, group, [Cause(kind="member_joined", member_id=member_id, detail=detail)], now_ms)
 
 
 def rejoin(core: Coordinator, group: ClassicGroup, member: Member, event: Join, now_ms: int) -> None:
@@ -177,7 +170,7 @@ def rejoin(core: Coordinator, group: ClassicGroup, member: Member, event: Join, 
     if group.state is State.PREPARING_REBALANCE:
         complete_if_all_are_back(core, group, now_ms)
     else:
-        prepare_or_complete(core, group, cause, now_ms)
+        prepare_or_complete(core, group, [cause], now_ms)
 
 
 def update(core: Coordinator, group: ClassicGroup, member: Member, event: Join) -> None:
@@ -187,7 +180,6 @@ def update(core: Coordinator, group: ClassicGroup, member: Member, event: Join) 
     member.rebalance_timeout_ms = event.rebalance_timeout_ms
     member.client_id = event.client_id
     member.client_host = event.client_host
-    member.can_skip_assignment = event.can_skip_assignment
 
 
 def park(core: Coordinator, group: ClassicGroup, member: Member, token: Any) -> None:
@@ -195,7 +187,7 @@ def park(core: Coordinator, group: ClassicGroup, member: Member, token: Any) -> 
     older = group.park_join(member, token)
     if older is not None:
         core.out.reply(older, JoinAnswer(code=ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id))
-    core.out.cancel_timer(timers.session(group.group_id, member.member_id))
+    stop_session(core, group, member)
     core.out.announce(group.group_id, MembersChanged(member_ids=(member.member_id,)))
 
 
@@ -230,11 +222,11 @@ def announce_subscription(core: Coordinator, group: ClassicGroup, member: Member
 def new_member_expired(core: Coordinator, group: ClassicGroup, member: Member, now_ms: int) -> None:
     """A newcomer whose Join is parked for five minutes is taken for gone; rebalances would fill with ghosts (KAFKA-7610)."""
     if member.is_new and member.parked_join is not None:
-        remove_member(
-            core, group, member, now_ms, kind="member_expired", timeout_ms=core.config.new_member_join_timeout_ms
-        )
-        cause = Cause(kind="session_expired", member_id=member.member_id, detail={"client_id": member.client_id})
-        prepare_or_complete(core, group, cause, now_ms)
+        timeout_ms = core.config.new_member_join_timeout_ms
+        remove_member(core, group, member, kind="member_expired", timeout_ms=timeout_ms)
+        detail = {"client_id": member.client_id, "timeout_ms": timeout_ms}
+        cause = Cause(kind="session_expired", member_id=member.member_id, detail=detail)
+        prepare_or_complete(core, group, [cause], now_ms)
 
 
 def pending_member_expired(core: Coordinator, group: ClassicGroup, member_id: str, now_ms: int) -> None:

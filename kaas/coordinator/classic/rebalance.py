@@ -14,21 +14,16 @@ Source: PROTOCOL 3.2-3.4 in docs/PROTOCOL.md; KAFKA-4925 (initial delay), 7909 (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from kaas.coordinator import timers
-from kaas.coordinator.announcements import (
-    Cause,
-    MemberChange,
-    MembersChanged,
-    RebalanceCompleted,
-    RebalanceStarted,
-    StateChanged,
-)
-from kaas.coordinator.answers import JoinAnswer, JoinedMember, SyncAnswer
+from kaas.coordinator.announcements import Cause, MembersChanged, RebalanceCompleted, RebalanceStarted, StateChanged
+from kaas.coordinator.answers import JoinAnswer, JoinedMember
 from kaas.coordinator.classic.group import ClassicGroup, Member, Rebalance
+from kaas.coordinator.classic.members import heard, refuse_join, refuse_sync, remove_member, restart_session
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.records import GenerationReserved, GroupEmpty
 from kaas.errors import ErrorCode
@@ -43,14 +38,14 @@ def enter(core: Coordinator, group: ClassicGroup, state: State, now_ms: int) -> 
     core.out.announce(group.group_id, StateChanged(before=before.value, after=state.value))
 
 
-def prepare_or_complete(core: Coordinator, group: ClassicGroup, cause: Cause, now_ms: int) -> None:
-    """Something changed who is in the group, or what one of them wants."""
-    if group.state is State.PREPARING_REBALANCE:
-        rebalance = group.rebalance
-        assert rebalance is not None
-        rebalance.also.append(cause)
-    else:
-        prepare(core, group, cause, now_ms)
+def prepare_or_complete(core: Coordinator, group: ClassicGroup, causes: Sequence[Cause], now_ms: int) -> None:
+    """Something changed who is in the group, or what one of them wants; the first cause is the one that is told."""
+    further = causes
+    if group.state is not State.PREPARING_REBALANCE:
+        prepare(core, group, causes[0], now_ms)
+        further = causes[1:]
+    if group.rebalance is not None:
+        group.rebalance.also.extend(further)
     complete_if_all_are_back(core, group, now_ms)
 
 
@@ -61,7 +56,7 @@ def prepare(core: Coordinator, group: ClassicGroup, cause: Cause, now_ms: int) -
     if group.state is State.COMPLETING_REBALANCE:
         assert group.rebalance is not None
         before = group.rebalance.before
-        answer_parked_syncs(core, group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
+        refuse_syncs(core, group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
         finish(core, group, "superseded", now_ms)
     core.out.cancel_timer(timers.sync(group.group_id))
     group.rebalance = Rebalance(
@@ -78,31 +73,34 @@ def prepare(core: Coordinator, group: ClassicGroup, cause: Cause, now_ms: int) -
     enter(core, group, State.PREPARING_REBALANCE, now_ms)
     if group.members:
         reserve_generation(core, group)
-    arm_join_phase(core, group, now_ms)
-
-
-def arm_join_phase(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
-    """From Empty: the initial delay, extended while newcomers come. Otherwise: until the slowest member must be back."""
-    rebalance = group.rebalance
-    assert rebalance is not None
-    if rebalance.initial:
-        delay_ms = core.config.initial_rebalance_delay_ms
-        rebalance.initial_window_ms = delay_ms
-        rebalance.initial_left_ms = max(group.longest_rebalance_timeout_ms() - delay_ms, 0)
-        rebalance.deadline_ms = now_ms + delay_ms
-        if delay_ms == 0:
-            initial_delay_expired(core, group, now_ms)
-        else:
-            core.out.set_timer(timers.initial_delay(group.group_id), rebalance.deadline_ms)
+    if initial:
+        await_newcomers(core, group, group.rebalance, now_ms)
     else:
-        rebalance.deadline_ms = now_ms + group.longest_rebalance_timeout_ms()
-        core.out.set_timer(timers.rebalance(group.group_id), rebalance.deadline_ms)
+        await_members(core, group, group.rebalance, now_ms)
+
+
+def await_newcomers(core: Coordinator, group: ClassicGroup, rebalance: Rebalance, now_ms: int) -> None:
+    """The join phase of a group that was Empty lasts as long as its initial delay."""
+    delay_ms = core.config.initial_rebalance_delay_ms
+    rebalance.initial_window_ms = delay_ms
+    rebalance.initial_left_ms = max(group.longest_rebalance_timeout_ms() - delay_ms, 0)
+    rebalance.deadline_ms = now_ms + delay_ms
+    if delay_ms == 0:
+        initial_delay_expired(core, group, now_ms)
+    else:
+        core.out.set_timer(timers.initial_delay(group.group_id), rebalance.deadline_ms)
+
+
+def await_members(core: Coordinator, group: ClassicGroup, rebalance: Rebalance, now_ms: int) -> None:
+    """Any other join phase lasts until the slowest member must be back."""
+    rebalance.deadline_ms = now_ms + group.longest_rebalance_timeout_ms()
+    core.out.set_timer(timers.rebalance(group.group_id), rebalance.deadline_ms)
 
 
 def initial_delay_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
     """The join phase of a group that was Empty: once more, if somebody came in the last window and there is time left."""
     rebalance = group.rebalance
-    if group.state is not State.PREPARING_REBALANCE or rebalance is None or not rebalance.initial:
+    if rebalance is None or not rebalance.initial:
         return
     if rebalance.grew and rebalance.initial_left_ms > 0:
         rebalance.grew = False
@@ -111,6 +109,7 @@ def initial_delay_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -
         rebalance.initial_window_ms = window_ms
         rebalance.deadline_ms = now_ms + window_ms
         core.out.set_timer(timers.initial_delay(group.group_id), rebalance.deadline_ms)
+        core.out.announce(group.group_id, MembersChanged(member_ids=()))
         return
     rebalance.initial = False
     complete(core, group, now_ms)
@@ -137,41 +136,32 @@ def complete(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
     """End the join phase now: nobody is left, or the generation is not durable yet, or everyone who waits is answered."""
     rebalance = group.rebalance
     assert rebalance is not None
-    drop_the_missing(core, group, now_ms)
+    drop_the_missing(core, group, rebalance)
     if not group.members:
         become_empty(core, group, now_ms)
-        return
-    if not group.waiting_count:  # only static members that are not back: their session decides
-        rebalance.deadline_ms = now_ms + group.longest_rebalance_timeout_ms()
-        core.out.set_timer(timers.rebalance(group.group_id), rebalance.deadline_ms)
-        return
-    if group.reserved < group.next_generation():
+    elif not group.waiting_count:  # only static members that are not back: their session decides
+        await_members(core, group, rebalance, now_ms)
+        core.out.announce(group.group_id, MembersChanged(member_ids=()))
+    elif group.reserved < group.next_generation():
         rebalance.ready = True
         reserve_generation(core, group)
-        return
-    begin_generation(core, group, now_ms)
+    else:
+        begin_generation(core, group, now_ms)
 
 
-def drop_the_missing(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+def drop_the_missing(core: Coordinator, group: ClassicGroup, rebalance: Rebalance) -> None:
     """Dynamic members that did not come back are out; static ones stay until their session ends (KAFKA-8220)."""
-    missing = [m for m in group.members.values() if m.parked_join is None and m.instance_id is None]
-    for member in missing:
-        group.remove(member.member_id)
-        core.out.cancel_timer(timers.session(group.group_id, member.member_id))
-        core.out.announce(
-            group.group_id,
-            member_change(
-                "member_expired", member, timeout_ms=member.rebalance_timeout_ms, reason="did not rejoin in time"
-            ),
-        )
-        if group.rebalance is not None:
-            group.rebalance.also.append(
-                Cause(
-                    kind="rebalance_timeout",
-                    member_id=member.member_id,
-                    detail={"client_id": member.client_id, "timeout_ms": member.rebalance_timeout_ms},
-                )
-            )
+    for member in [m for m in group.members.values() if m.parked_join is None and m.instance_id is None]:
+        rebalance.also.append(drop_the_late(core, group, member, "joining"))
+
+
+def drop_the_late(core: Coordinator, group: ClassicGroup, member: Member, phase: str) -> Cause:
+    """Remove a member that did not join, or did not sync, within the rebalance timeout; why the group rebalances then."""
+    reason = "did not rejoin in time" if phase == "joining" else "did not sync in time"
+    timeout_ms = member.rebalance_timeout_ms
+    remove_member(core, group, member, kind="member_expired", timeout_ms=timeout_ms, reason=reason)
+    detail = {"client_id": member.client_id, "timeout_ms": timeout_ms, "phase": phase}
+    return Cause(kind="rebalance_timeout", member_id=member.member_id, detail=detail)
 
 
 def become_empty(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
@@ -202,11 +192,11 @@ def begin_generation(core: Coordinator, group: ClassicGroup, now_ms: int) -> Non
     enter(core, group, State.COMPLETING_REBALANCE, now_ms)
     for member in group.members.values():
         member.synced = False
+        if member.is_new:
+            member.is_new = False
+            core.out.cancel_timer(timers.new_member(group.group_id, member.member_id))
         token = group.unpark_join(member)
         if token is not None:
-            if member.is_new:
-                member.is_new = False
-                core.out.cancel_timer(timers.new_member(group.group_id, member.member_id))
             restart_session(core, group, member, now_ms)
             core.out.reply(token, join_answer(group, member))
     core.out.announce(group.group_id, MembersChanged(member_ids=None))
@@ -238,30 +228,17 @@ def sync_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
     if group.state not in (State.COMPLETING_REBALANCE, State.STABLE):
         return
     silent = [m for m in group.members.values() if not m.synced]
-    if not silent:
-        return
-    for member in silent:
-        group.remove(member.member_id)
-        core.out.cancel_timer(timers.session(group.group_id, member.member_id))
-        core.out.announce(
-            group.group_id,
-            member_change(
-                "member_expired", member, timeout_ms=member.rebalance_timeout_ms, reason="did not sync in time"
-            ),
-        )
-    first = silent[0]
-    detail = {"client_id": first.client_id, "timeout_ms": first.rebalance_timeout_ms, "phase": "syncing"}
-    cause = Cause(kind="rebalance_timeout", member_id=first.member_id, detail=detail)
-    prepare_or_complete(core, group, cause, now_ms)
+    if silent:
+        causes = [drop_the_late(core, group, member, "syncing") for member in silent]
+        prepare_or_complete(core, group, causes, now_ms)
 
 
-def answer_parked_syncs(core: Coordinator, group: ClassicGroup, code: ErrorCode, now_ms: int) -> None:
+def refuse_syncs(core: Coordinator, group: ClassicGroup, code: ErrorCode, now_ms: int) -> None:
     """Everyone whose Sync waits hears this code; their sessions run again."""
     for member in group.members.values():
         if member.parked_sync is not None:
-            token, member.parked_sync = member.parked_sync, None
-            restart_session(core, group, member, now_ms)
-            core.out.reply(token, SyncAnswer(code=code))
+            refuse_sync(core, member, code)
+            heard(core, group, member, now_ms)
 
 
 def finish(core: Coordinator, group: ClassicGroup, outcome: str, now_ms: int) -> None:
@@ -289,24 +266,6 @@ def finish(core: Coordinator, group: ClassicGroup, outcome: str, now_ms: int) ->
     )
 
 
-def restart_session(core: Coordinator, group: ClassicGroup, member: Member, now_ms: int) -> None:
-    """The member was heard: its session begins anew."""
-    member.heard_ms = now_ms
-    core.out.set_timer(timers.session(group.group_id, member.member_id), now_ms + member.session_timeout_ms)
-
-
-def member_change(kind: str, member: Member, **more: str | int | None) -> MemberChange:
-    """An announcement about one member."""
-    change = MemberChange(
-        kind=kind,
-        member_id=member.member_id,
-        instance_id=member.instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-    )
-    return msgspec.structs.replace(change, **more) if more else change
-
-
 def reserve_generation(core: Coordinator, group: ClassicGroup) -> None:
     """Make the next generation durable as given, unless that is done or on its way."""
     wanted = group.next_generation()
@@ -323,21 +282,22 @@ class Reserved(msgspec.Struct, frozen=True):
 
     def written(self, core: Coordinator, now_ms: int) -> None:
         group = core.classic(self.group_id)
-        if group is None or group.state is not State.PREPARING_REBALANCE or group.rebalance is None:
-            return
-        if group.rebalance.ready:
+        if group is not None and group.rebalance is not None and group.rebalance.ready:
             group.rebalance.ready = False
             complete(core, group, now_ms)
 
     def failed(self, core: Coordinator, now_ms: int) -> None:
-        """Nobody can be given a generation: those who wait are told to try again, and the next one to wait tries the disk."""
+        """Nobody can be given a generation. A join phase that goes on tries again at its end; one that is done sends those
+        who wait back, and each who returns tries the disk."""
         group = core.classic(self.group_id)
-        if group is None:
+        if group is None or group.reserving != self.generation:  # a later number is on its way
             return
         group.reserving = group.reserved
-        if group.rebalance is not None and group.state is State.PREPARING_REBALANCE:
-            group.rebalance.ready = False
-            for member in group.waiting():
-                token = group.unpark_join(member)
-                restart_session(core, group, member, now_ms)
-                core.out.reply(token, JoinAnswer(code=ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id=member.member_id))
+        if group.rebalance is None or not group.rebalance.ready:
+            return
+        group.rebalance.ready = False
+        for member in group.waiting():
+            refuse_join(core, group, member, ErrorCode.COORDINATOR_NOT_AVAILABLE, member.member_id)
+            heard(core, group, member, now_ms)
+        await_members(core, group, group.rebalance, now_ms)
+        core.out.announce(group.group_id, MembersChanged(member_ids=None))

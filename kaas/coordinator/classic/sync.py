@@ -17,13 +17,8 @@ from kaas.coordinator.announcements import Cause, MembersChanged
 from kaas.coordinator.answers import SyncAnswer
 from kaas.coordinator.classic.checks import check_generation, check_member
 from kaas.coordinator.classic.group import ClassicGroup, Member
-from kaas.coordinator.classic.rebalance import (
-    answer_parked_syncs,
-    enter,
-    finish,
-    prepare_or_complete,
-    restart_session,
-)
+from kaas.coordinator.classic.members import refuse_sync, restart_session, stop_session
+from kaas.coordinator.classic.rebalance import enter, finish, prepare_or_complete, refuse_syncs
 from kaas.coordinator.classic.states import TABLE, State
 from kaas.coordinator.events import Sync
 from kaas.coordinator.records import GroupStable, StoredMember
@@ -74,17 +69,16 @@ def mark_synced(core: Coordinator, group: ClassicGroup, member: Member) -> None:
     """The timer that looks for members who never sync goes when all have."""
     if not member.synced:
         member.synced = True
+        core.out.announce(group.group_id, MembersChanged(member_ids=(member.member_id,)))
         if all(m.synced for m in group.members.values()):
             core.out.cancel_timer(timers.sync(group.group_id))
 
 
 def park(core: Coordinator, group: ClassicGroup, member: Member, event: Sync) -> None:
     """Wait for the leader. An older Sync of the same member is sent back."""
-    older, member.parked_sync = member.parked_sync, event.reply_to
-    if older is not None:
-        core.out.reply(older, SyncAnswer(code=ErrorCode.REBALANCE_IN_PROGRESS))
-    core.out.cancel_timer(timers.session(group.group_id, member.member_id))
-    core.out.announce(group.group_id, MembersChanged(member_ids=(member.member_id,)))
+    refuse_sync(core, member, ErrorCode.REBALANCE_IN_PROGRESS)
+    member.parked_sync = event.reply_to
+    stop_session(core, group, member)
 
 
 def sync_answer(group: ClassicGroup, member: Member) -> SyncAnswer:
@@ -155,6 +149,6 @@ class AssignmentWritten(msgspec.Struct, frozen=True):
         if group is None or not is_current(group, self.generation):
             return
         group.assignment_in_flight = False
-        answer_parked_syncs(core, group, ErrorCode.COORDINATOR_NOT_AVAILABLE, now_ms)
+        refuse_syncs(core, group, ErrorCode.COORDINATOR_NOT_AVAILABLE, now_ms)
         cause = Cause(kind="assignment_failed", member_id=group.leader, detail={"reason": "the disk refused the write"})
-        prepare_or_complete(core, group, cause, now_ms)
+        prepare_or_complete(core, group, [cause], now_ms)

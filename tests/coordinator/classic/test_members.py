@@ -1,0 +1,76 @@
+"""A member's session and its parked requests stay in step, and it goes by one way."""
+
+from __future__ import annotations
+
+import pytest
+
+from kaas.coordinator import timers
+from kaas.coordinator.announcements import MemberChange
+from kaas.coordinator.classic import members
+from kaas.errors import ErrorCode
+from tests.support.groups import GROUP, OTHER_TOPIC, Groups
+
+
+def session(groups, member):
+    return timers.session(GROUP, member.id) in groups.timers
+
+
+def test_a_session_runs_exactly_while_nothing_of_the_member_is_parked():
+    groups = Groups()
+    a, b = groups.settled(*groups.members(2))
+    assert session(groups, a) and session(groups, b)
+    a.joins()
+    assert not session(groups, a) and session(groups, b)
+    b.joins()
+    assert session(groups, a) and session(groups, b)
+    b.syncs()
+    assert session(groups, a) and not session(groups, b)
+    a.syncs({b: b""})
+    assert session(groups, a) and session(groups, b)
+
+
+def test_a_member_that_joins_while_its_sync_is_parked_has_no_session():
+    groups = Groups()
+    a, b = groups.gathered(*groups.members(2))
+    b.syncs()
+    b.joins(protocols=OTHER_TOPIC)
+    assert b.last_sync.code == 27 and b.last_join.waits
+    assert not session(groups, b) and session(groups, a)
+
+
+@pytest.mark.parametrize("parked", ["nothing", "join", "sync"])
+def test_a_member_that_goes_takes_its_timers_along_and_leaves_no_request_unanswered(parked):
+    groups = Groups()
+    a, b = groups.gathered(*groups.members(2)) if parked == "sync" else groups.settled(*groups.members(2))
+    asked = {"nothing": lambda: None, "join": a.joins, "sync": b.syncs}[parked]()
+    gone = b if parked == "sync" else a
+    groups.leaves((gone.id, None))
+    assert asked is None or asked.code == 25
+    assert not [key for key in groups.timers if gone.id in key]
+    assert groups.heard(MemberChange)[-1].member_id == gone.id
+
+
+def test_everybody_who_waits_is_sent_away_with_their_ids():
+    groups = Groups()
+    a, b = groups.settled(*groups.members(2))
+    a.joins()
+    classic = groups.classic()
+    members.send_away(groups.core, classic, ErrorCode.NOT_COORDINATOR)
+    sent = [effect.answer for effect in groups.core.out.take()]
+    assert [(answer.code, answer.member_id) for answer in sent] == [(ErrorCode.NOT_COORDINATOR, a.id)]
+    assert not classic.members[b.id].waits and classic.waiting_count == 0
+
+
+def test_a_change_of_a_member_names_it_and_what_is_to_be_said_of_it():
+    groups = Groups()
+    (a,) = groups.settled(groups.member("i0", client_id="app", client_host="/10.1.1.1"))
+    member = groups.classic().members[a.id]
+    change = members.member_change("member_left", member, reason="bye")
+    assert change == MemberChange(
+        kind="member_left",
+        member_id=a.id,
+        instance_id="i0",
+        client_id="app",
+        client_host="/10.1.1.1",
+        reason="bye",
+    )

@@ -1,0 +1,105 @@
+"""What must hold of a coordinator after every event, whatever happened. Tests and simulations ask here.
+
+The group's own invariants stand in `ClassicGroup.check`; these are between a group, its timers and its durable state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kaas.coordinator import timers
+from kaas.coordinator.classic.group import ClassicGroup
+from kaas.coordinator.classic.states import State
+from kaas.coordinator.coordinator import Coordinator
+from kaas.coordinator.group import Group
+from kaas.coordinator.records import GroupStable
+from kaas.coordinator.timers import TimerKey
+from kaas.wire.consumer_protocol import PROTOCOL_TYPE, decode_assignment
+
+
+def check_group(group: Group, armed: Iterable[TimerKey]) -> None:
+    """One group: its state fits together, and its timers are those that it needs."""
+    group.classic.check()
+    check_timers(group.classic, armed)
+
+
+def check_timers(group: ClassicGroup, armed: Iterable[TimerKey]) -> None:
+    """`armed`: the timers that are set for this group."""
+    needed, allowed = needed_timers(group), allowed_timers(group)
+    armed = set(armed)
+    assert needed <= armed, f"{group.group_id!r} in {group.state.value}: no timer {sorted(needed - armed)}"
+    assert armed <= needed | allowed, f"{group.group_id!r}: a timer of nothing: {sorted(armed - needed - allowed)}"
+
+
+def needed_timers(group: ClassicGroup) -> set[TimerKey]:
+    """Without these something would wait for ever."""
+    name = group.group_id
+    needed = {timers.session(name, m.member_id) for m in group.members.values() if not m.waits}
+    needed |= {timers.pending_member(name, member_id) for member_id in group.pending}
+    rebalance = group.rebalance
+    if group.state is State.PREPARING_REBALANCE and rebalance is not None and not rebalance.ready:
+        needed.add(timers.initial_delay(name) if rebalance.initial else timers.rebalance(name))
+    if group.state in (State.COMPLETING_REBALANCE, State.STABLE) and not all(m.synced for m in group.members.values()):
+        needed.add(timers.sync(name))
+    return needed
+
+
+def allowed_timers(group: ClassicGroup) -> set[TimerKey]:
+    """These do no harm: a newcomer's five minutes, and the join phase's time while its generation is written."""
+    allowed = {timers.new_member(group.group_id, m.member_id) for m in group.members.values() if m.is_new}
+    if group.state is State.PREPARING_REBALANCE:
+        allowed.add(timers.rebalance(group.group_id))
+    return allowed
+
+
+def check_owners(group: ClassicGroup) -> None:
+    """In Stable no partition has two owners. Only where all leaders assign honestly."""
+    if group.state is not State.STABLE or group.protocol_type != PROTOCOL_TYPE:
+        return
+    owned: dict[tuple[str, int], str] = {}
+    for member in group.members.values():
+        for topic, partitions in decode_assignment(member.assignment).partitions.items():
+            for partition in partitions:
+                other = owned.setdefault((topic, partition), member.member_id)
+                assert other == member.member_id, f"{topic}/{partition} belongs to {other} and {member.member_id}"
+
+
+def check_all(core: Coordinator, armed: Mapping[TimerKey, int]) -> None:
+    """Every group, and no timer without one."""
+    by_group: dict[str, list[TimerKey]] = {}
+    for key in armed:
+        if key != timers.RETENTION:
+            by_group.setdefault(key[1], []).append(key)
+    assert by_group.keys() <= core.groups.keys(), (
+        f"timers of groups that are gone: {by_group.keys() - core.groups.keys()}"
+    )
+    for group_id, group in core.groups.items():
+        check_group(group, by_group.get(group_id, ()))
+    assert (timers.RETENTION in armed) != core.loading
+
+
+def check_replayed(live: Mapping[str, Group], durable: Mapping[str, Group]) -> None:
+    """A restart now would bring back what is there. Groups of which nothing is durable are not expected back."""
+    for group_id, group in durable.items():
+        assert group_id in live, f"{group_id!r} is durable and not there"
+        check_same(live[group_id], group)
+    for group_id in live.keys() - durable.keys():
+        group = live[group_id]
+        assert not group.offsets and group.stored is None and not group.classic.reserved, f"{group_id!r} is not durable"
+
+
+def check_same(live: Group, durable: Group) -> None:
+    who = repr(live.group_id)
+    assert live.offsets == durable.offsets, f"{who}: offsets differ"
+    assert live.staged == durable.staged, f"{who}: staged offsets differ"
+    assert live.stored == durable.stored, f"{who}: stored membership differs"
+    assert live.classic.reserved == durable.classic.reserved, f"{who}: reserved generations differ"
+    if live.classic.state is State.STABLE:
+        assert isinstance(live.stored, GroupStable)
+        assert shape(live.classic) == shape(durable.classic), f"{who}: Stable differs"
+
+
+def shape(group: ClassicGroup) -> tuple[object, ...]:
+    """What a Stable group is, save what it does at the moment."""
+    members = {m.member_id: (m.instance_id, m.protocols, m.assignment) for m in group.members.values()}
+    return group.state, group.generation, group.leader, group.protocol_type, group.protocol_name, members
