@@ -135,6 +135,7 @@ class FeedReader:
         """
         async with self._connect() as redis:
             await self._load(redis)
+        self._heard_at = self._clock()
 
     def _connect(self) -> Redis:
         # The reader's own loop decides about another try: a client that tries in silence would hide the cut.

@@ -314,6 +314,7 @@ async def test_one_load_without_following(writer, feed, told):
     writer.publish("one")
     await feed.load()
     assert told.groups == {"one": 1} and feed.position is not None
+    assert not feed.is_cut_off() and not feed.connected
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,0 +1,66 @@
+"""Tokens and audit rows over REST."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.response import Response
+
+from groups import selectors, services
+from groups.api import serializers as shapes
+from groups.api.base import ApiView, WriteParameters
+from groups.api.parameters import AuditParameters
+from groups.api.schema import failures
+
+
+class TokenListView(ApiView):
+    """Tokens."""
+
+    @extend_schema(operation_id="tokens_list", responses={200: shapes.TokenList, **failures()})
+    def get(self, request):
+        """One's own tokens, everybody's for an administrator; never their texts."""
+        self.parameters()
+        return Response(selectors.token_list(self.principal()))
+
+    @extend_schema(
+        operation_id="token_create",
+        parameters=[WriteParameters],
+        request=shapes.NewToken,
+        responses={201: shapes.MadeToken, 200: shapes.MadeToken, **failures(400, 403)},
+    )
+    def post(self, request):
+        """Makes a token of one's own; its text is in this answer and nowhere else.
+
+        An Idempotency-Key is not heeded here: an answer kept for it would keep the token's text.
+        """
+        dry_run = self.parameters(WriteParameters)["dry_run"]
+        made = services.token_create(self.principal(), **self.body(shapes.NewToken), dry_run=dry_run)
+        return Response(made, status=200 if dry_run else 201)
+
+
+class TokenView(ApiView):
+    """One token."""
+
+    @extend_schema(
+        operation_id="token_delete",
+        parameters=[WriteParameters],
+        request=None,
+        responses={204: None, **failures(400, 403, 404)},
+    )
+    def delete(self, request, token: int):
+        """Revokes a token: what it opened is closed at once."""
+        dry_run = self.parameters(WriteParameters)["dry_run"]
+        services.token_delete(self.principal(), token, dry_run=dry_run)
+        return Response(status=204)
+
+
+class AuditListView(ApiView):
+    """Audit rows."""
+
+    @extend_schema(
+        operation_id="audit_list",
+        parameters=[AuditParameters],
+        responses={200: shapes.AuditList, **failures(400)},
+    )
+    def get(self, request):
+        """Who did what, the newest first: rows of the groups one may see, all of them for an administrator."""
+        return Response(selectors.audit_list(self.principal(), **self.parameters(AuditParameters)))

@@ -1,0 +1,33 @@
+"""The addresses of the groups API, below /api/v1/."""
+
+from django.urls import path
+
+from groups.api.access import AuditListView, TokenListView, TokenView
+from groups.api.clusters import BrokerListView, ClusterListView, TopicGroupListView, TopicListView
+from groups.api.groups import (
+    GroupListView,
+    GroupView,
+    MemberListView,
+    MemberView,
+    RebalanceListView,
+    RebalanceView,
+)
+
+CLUSTER = "clusters/<str:cluster>"
+GROUP = f"{CLUSTER}/groups/<str:group>"
+
+urlpatterns = [
+    path("clusters/", ClusterListView.as_view()),
+    path(f"{CLUSTER}/groups/", GroupListView.as_view()),
+    path(f"{GROUP}/", GroupView.as_view()),
+    path(f"{GROUP}/members/", MemberListView.as_view()),
+    path(f"{GROUP}/members/<str:member>/", MemberView.as_view()),
+    path(f"{GROUP}/rebalances/", RebalanceListView.as_view()),
+    path(f"{GROUP}/rebalances/<int:number>/", RebalanceView.as_view()),
+    path(f"{CLUSTER}/topics/", TopicListView.as_view()),
+    path(f"{CLUSTER}/topics/<str:topic>/groups/", TopicGroupListView.as_view()),
+    path(f"{CLUSTER}/brokers/", BrokerListView.as_view()),
+    path("audit/", AuditListView.as_view()),
+    path("tokens/", TokenListView.as_view()),
+    path("tokens/<int:token>/", TokenView.as_view()),
+]

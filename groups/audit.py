@@ -1,0 +1,45 @@
+"""Audit rows: written before an action, completed after it, whatever happens in between.
+
+Job: one context manager for every write of the console.
+Rules: a row that still says `started` names an action whose process died; nothing changes or deletes a completed row.
+Must not know: what the action does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from groups.choices import Outcome
+from groups.fields import id_digest
+from groups.models import AuditRow
+
+
+@contextmanager
+def audited(
+    *, actor: str, action: str, cluster: str = "", group_id: str = "", before: Any = None
+) -> Iterator[AuditRow]:
+    """Surrounds an action with its row. The block sets `after`, and `outcome` when not all of it was done.
+
+    An exception completes the row as failed, with its message, and goes on.
+    """
+    row = AuditRow.objects.create(
+        actor=actor,
+        action=action,
+        cluster=cluster,
+        group_id=group_id,
+        group_digest=id_digest(group_id),
+        before=before,
+    )
+    try:
+        yield row
+    except Exception as problem:
+        _complete(row, Outcome.FAILED, str(problem))
+        raise
+    _complete(row, Outcome.DONE if row.outcome == Outcome.STARTED else row.outcome, row.message)
+
+
+def _complete(row: AuditRow, outcome: str, message: str) -> None:
+    row.outcome, row.message = outcome, message
+    row.save(update_fields=["after", "outcome", "message"])

@@ -1,0 +1,306 @@
+"""The live sockets: a cluster's list, and one group.
+
+Job: who may listen, a snapshot, then events with their stream ids, a ping each second or five.
+Rules:
+- A page of another site gets no socket: an Origin must be our own or a trusted one, and a session without an Origin is no
+  browser of ours.
+- First subscribe, then take the snapshot: an event in between is told twice rather than never.
+- `since=<stream id>` gives what was missed and then a snapshot; an id that the stream no longer reaches, or a socket that
+  fell behind, is told `gap` and starts anew from a snapshot.
+- Rights are asked again every ten seconds and whenever one changed; who lost them is cut off with 4403.
+Must not know: what the pages do with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+from asgiref.sync import sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.db import DatabaseError
+from django.http import QueryDict
+from django.utils import timezone
+from redis.exceptions import RedisError
+from rest_framework.exceptions import ValidationError
+
+from groups import control, selectors
+from groups.access import Principal, cluster_of, group_visible, require_visible
+from groups.api.base import StrictSerializer, checked
+from groups.api.parameters import GroupListParameters, group_query
+from groups.authentication import principal_again, principal_of_token, principal_of_user
+from groups.changes import stable
+from groups.feeds import feed_of
+from groups.hub import Subscription, Told, encoded
+from groups.keys import id_of
+from groups.missed import Missed, missed_since
+from groups.problems import Problem
+from groups.query import GroupQuery
+from groups.redis_store import snapshot_of
+from groups.times import iso, now_ms
+
+DENIED, NOT_FOUND, BAD_REQUEST, TRY_AGAIN = 4403, 4404, 4400, 1013
+"""Close codes."""
+
+LIST_PING_S = 5.0
+GROUP_PING_S = 1.0
+RIGHTS_EVERY_S = 10.0
+
+_log = structlog.get_logger(__name__)
+
+
+class LiveSocket(AsyncWebsocketConsumer, ABC):
+    """What both sockets share: the door, the pump, the pings."""
+
+    groups = (control.GROUP,)
+    ping_s = LIST_PING_S
+
+    async def connect(self) -> None:
+        self._pump: asyncio.Task | None = None
+        self._subscription = Subscription()
+        self._group_id: str | None = None
+        try:
+            await self._enter()
+        except (Problem, ValidationError, ValueError) as refused:
+            await self.close(NOT_FOUND if isinstance(refused, Problem) else BAD_REQUEST)
+            return
+        if self._principal is None:
+            await self.close(DENIED)
+            return
+        await self.accept()
+        self._feed.hub.join(self._subscription, self._group_id)
+        self._pump = asyncio.create_task(self._run())
+
+    async def disconnect(self, code: int) -> None:
+        if self._pump is None:
+            return
+        self._feed.hub.leave(self._subscription, self._group_id)
+        self._pump.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._pump
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Nothing is expected from the other side."""
+
+    async def access_changed(self, message: dict[str, Any]) -> None:
+        """Somewhere a right was taken away: ask at once."""
+        self._rights_asked_at = 0.0
+        self._subscription.wake()
+
+    async def group_changed(self, message: dict[str, Any]) -> None:
+        """A fact beside a group's description changed; only that group's socket shows it."""
+
+    # The door
+
+    async def _enter(self) -> None:
+        self._rights_asked_at = time.monotonic()
+        self._principal = await self._who()
+        if self._principal is None:
+            return
+        url = self.scope["url_route"]["kwargs"]
+        self._cluster = cluster_of(self._principal, url["cluster"])
+        self._feed = feed_of(self._cluster.name)
+        given = QueryDict(self.scope["query_string"])
+        self._since = given.get("since")
+        self._configure(url, {name: value for name, value in given.lists() if name != "since"})
+
+    @abstractmethod
+    def _configure(self, url: dict[str, str], given: dict[str, list[str]]) -> None:
+        """Takes the address and its parameters. Raises Problem, ValidationError or ValueError for what is none."""
+
+    async def _who(self) -> Principal | None:
+        headers = {name.lower(): value.decode("latin-1") for name, value in self.scope["headers"]}
+        origin, host = headers.get(b"origin"), headers.get(b"host", "")
+        if origin is not None and not is_own_origin(origin, host):
+            return None
+        scheme, _, text = headers.get(b"authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return await sync_to_async(principal_of_token)(text.strip(), timezone.now())
+        user = self.scope.get("user")
+        if origin is None or user is None or not user.is_authenticated:
+            return None
+        return await sync_to_async(principal_of_user)(user)
+
+    # The pump
+
+    async def _run(self) -> None:
+        try:
+            await self._begin()
+            while await self._turn():
+                pass
+        except (Problem, RedisError, OSError) as problem:
+            _log.info("socket_ended", problem=str(problem))
+            await self.close(TRY_AGAIN)
+
+    async def _begin(self) -> None:
+        if self._since is not None:
+            missed = await missed_since(self._cluster.name, self._since)
+            if missed.gap is not None:
+                await self._send({"type": "gap", "reason": missed.gap})
+            await self._send_missed(missed)
+        await self._send_snapshot()
+        self._pinged_at = time.monotonic()
+
+    async def _turn(self) -> bool:
+        """Sends what came; false when the socket is closed for good."""
+        told = await self._subscription.take(self.ping_s)
+        if time.monotonic() - self._rights_asked_at > RIGHTS_EVERY_S and not await self._may_stay():
+            await self.close(DENIED)
+            return False
+        if self._subscription.lost is not None:
+            await self._begin_anew()
+            return True
+        for one in told:
+            await self._send_told(one)
+        if time.monotonic() - self._pinged_at >= self.ping_s:
+            await self._ping()
+        return True
+
+    async def _begin_anew(self) -> None:
+        reason = self._subscription.lost
+        self._subscription.begin()
+        await self._send({"type": "gap", "reason": reason})
+        await self._send_snapshot()
+
+    async def _may_stay(self) -> bool:
+        try:
+            principal = await sync_to_async(principal_again)(self._principal, timezone.now())
+        except DatabaseError as problem:
+            _log.warning("rights_not_asked", problem=str(problem))
+            return True
+        self._rights_asked_at = time.monotonic()
+        if principal is None or not self._still_sees(principal):
+            return False
+        self._now_for(principal)
+        return True
+
+    def _now_for(self, principal: Principal) -> None:
+        self._principal = principal
+
+    def _still_sees(self, principal: Principal) -> bool:
+        return principal.role_anywhere(self._cluster.name) is not None
+
+    async def _ping(self) -> None:
+        self._pinged_at = time.monotonic()
+        await self._send(
+            {"type": "ping", "at": iso(now_ms()), "snapshot_age_ms": self._feed.age_ms(), **self._vitals()}
+        )
+
+    def _vitals(self) -> dict[str, Any]:
+        return {}
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        await self.send(text_data=encoded(message))
+
+    @abstractmethod
+    async def _send_snapshot(self) -> None:
+        """Sends what there is now, with the stream id that it stands for."""
+
+    @abstractmethod
+    async def _send_missed(self, missed: Missed) -> None:
+        """Sends the missed events that this socket would have been told."""
+
+    @abstractmethod
+    async def _send_told(self, told: Told) -> None:
+        """Sends one event, if it is for this socket."""
+
+
+class GroupListSocket(LiveSocket):
+    """`/ws/clusters/{cluster}/groups/`: takes the list's parameters; tells of every group that matches them.
+
+    Messages: `snapshot` with the page's `groups`, `total` and `counters`; `event` with the group's `item` as it then is,
+    null when it is gone.
+    """
+
+    def _configure(self, url: dict[str, str], given: dict[str, list[str]]) -> None:
+        values = {name: value if name in ("state", "type") else value[-1] for name, value in given.items()}
+        self._query: GroupQuery = group_query(checked(GroupListParameters, values))
+        self._feed.require_loaded()
+        self._now_for(self._principal)
+
+    def _now_for(self, principal: Principal) -> None:
+        super()._now_for(principal)
+        self._visible = group_visible(principal, self._cluster.name)
+        self._matches = self._query.seen_by(self._visible).matcher()
+
+    async def _send_snapshot(self) -> None:
+        position = self._feed.reader.position
+        # A list of tens of thousands takes some milliseconds: not on the loop that serves everybody.
+        listed = sync_to_async(selectors.group_list, thread_sensitive=False)
+        page = await listed(self._principal, self._cluster.name, self._query)
+        await self._send({"type": "snapshot", "id": position, "groups": page.pop("items"), **page})
+
+    async def _send_missed(self, missed: Missed) -> None:
+        for stream_id, event in missed.events:
+            if self._visible(event["group_id"]):
+                await self._send({"type": "event", "id": stream_id, "event": event})
+
+    async def _send_told(self, told: Told) -> None:
+        rows = [row for row in (told.before, told.after) if row is not None]
+        if any(map(self._matches, rows)) or (not rows and self._visible(told.group_id)):
+            await self.send(text_data=told.list_text)
+
+
+class GroupSocket(LiveSocket):
+    """`/ws/clusters/{cluster}/groups/{group}/`: one group, also one that does not exist yet.
+
+    Messages: `snapshot` with the `group` described or null; `event` with what `changes` in the description
+    (groups.changes), null when the group is gone; `ping` with `heartbeats` by member, total lag and lag status.
+    """
+
+    ping_s = GROUP_PING_S
+
+    def _configure(self, url: dict[str, str], given: dict[str, list[str]]) -> None:
+        checked(StrictSerializer, given)
+        self._group_id = id_of(url["group"])
+        self._order: tuple[int, int, int] | None = None
+        require_visible(self._principal, self._cluster, self._group_id)
+
+    def _still_sees(self, principal: Principal) -> bool:
+        return principal.role_on(self._cluster.name, self._group_id) is not None
+
+    async def group_changed(self, message: dict[str, Any]) -> None:
+        if (message["cluster"], message["group_id"]) == (self._cluster.name, self._group_id) and self._pump:
+            await self._send_snapshot()
+
+    async def _send_snapshot(self) -> None:
+        position = self._feed.reader.position
+        snapshot = await sync_to_async(snapshot_of, thread_sensitive=False)(self._cluster.name, self._group_id)
+        group = None
+        if snapshot is not None:
+            self._order = (snapshot.coordinator_epoch, snapshot.version, snapshot.at)
+            group = await sync_to_async(selectors.group_description)(self._principal, self._cluster, snapshot)
+            self._feed.hub.described.setdefault(self._group_id, stable(self._feed.described(snapshot)))
+        age = self._feed.age_ms()
+        await self._send({"type": "snapshot", "id": position, "group": group, "snapshot_age_ms": age})
+
+    async def _send_missed(self, missed: Missed) -> None:
+        for stream_id, event in missed.events:
+            if event["group_id"] == self._group_id:
+                await self._send({"type": "event", "id": stream_id, "event": event, "changes": {}})
+
+    async def _send_told(self, told: Told) -> None:
+        changes = told.changes
+        if changes and self._order is not None and told.order is not None and told.order <= self._order:
+            changes = {}  # the snapshot that this socket was given is newer
+        if changes and "actions" in changes:
+            allowed = selectors.actions_for(self._principal, self._cluster, told.group_id, changes["actions"])
+            changes = {**changes, "actions": allowed}
+        await self._send({"type": "event", "id": told.id, "event": told.event, "changes": changes})
+
+    def _vitals(self) -> dict[str, Any]:
+        heartbeats, self._subscription.heartbeats = self._subscription.heartbeats, {}
+        row = self._feed.index.rows.get(self._group_id)
+        lag = {"total_lag": row.total_lag(), "lag_status": row.lag_status().value} if row else {}
+        return {"heartbeats": {member: iso(at) for member, at in heartbeats.items()}, **lag}
+
+
+def is_own_origin(origin: str, host: str) -> bool:
+    """Whether a page's origin is the console's own, or one that KAAS_TRUSTED_ORIGINS names."""
+    return urlsplit(origin).netloc == host or origin in settings.KAAS_TRUSTED_ORIGINS

@@ -1,0 +1,17 @@
+"""What the console keeps in its database: rights and tokens, audit rows, history, offsets kept for undo."""
+
+from groups.models.access import LoginFailure, RoleBinding, Token
+from groups.models.audit import AuditRow, IdempotentRequest
+from groups.models.backup import OffsetBackup
+from groups.models.history import FeedPosition, Rebalance
+
+__all__ = [
+    "AuditRow",
+    "FeedPosition",
+    "IdempotentRequest",
+    "LoginFailure",
+    "OffsetBackup",
+    "Rebalance",
+    "RoleBinding",
+    "Token",
+]

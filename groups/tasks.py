@@ -1,0 +1,50 @@
+"""Celery's tasks: each calls one service for each cluster, and leaves what failed to its next turn.
+
+Rules: nothing is decided here; a cluster or a server that does not answer is logged and stops no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from celery import shared_task
+from redis.exceptions import RedisError
+
+from groups import cleanup, history
+from groups.clusters import Cluster, clusters
+from groups.problems import Problem
+
+_log = structlog.get_logger(__name__)
+
+
+@shared_task(name="groups.tasks.history_write")
+def history_write() -> None:
+    """Takes the stream of every cluster into the history, until each is read to its end."""
+    _for_each_cluster("history_write", lambda cluster: _to_the_end(cluster.name))
+
+
+def _to_the_end(cluster: str) -> None:
+    while history.history_write(cluster) == history.ENTRIES_PER_STEP:
+        pass
+
+
+@shared_task(name="groups.tasks.feed_sweep")
+def feed_sweep() -> None:
+    """Takes feed entries away whose group is gone."""
+    _for_each_cluster("feed_sweep", cleanup.feed_sweep)
+
+
+@shared_task(name="groups.tasks.expiry_sweep")
+def expiry_sweep() -> None:
+    """Deletes database rows whose time is over."""
+    cleanup.expiry_sweep()
+
+
+def _for_each_cluster(task: str, act: Callable[[Cluster], Any]) -> None:
+    for cluster in clusters().values():
+        try:
+            act(cluster)
+        except (Problem, RedisError) as problem:
+            _log.warning(f"{task}_failed", cluster=cluster.name, problem=str(problem))

@@ -1,0 +1,224 @@
+"""Every environment variable of the product: its name, its default, what it changes.
+
+Job: the one list that settings are made from and that docs/OPERATIONS.md is generated from.
+Rules: nothing else in the project reads `os.environ`; a value that makes no sense ends the start and names the variable.
+Must not know: Django.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """One variable: `default` is the text that stands for an unset or empty one, `meaning` is one or two sentences."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+class BadVariable(Exception):
+    """A variable has a value that cannot be used; the message names both and says what is expected."""
+
+    def __init__(self, name: str, value: str, expected: str) -> None:
+        super().__init__(f"{name}={value!r} cannot be used: expected {expected}")
+
+
+VARIABLES = (
+    Variable(
+        name="KAAS_DATA",
+        default="./data",
+        meaning="Folder of everything durable: the broker's files, the SQLite database, the secret key, the embedded "
+        "Valkey's files. Two copies of the product need two folders.",
+    ),
+    Variable(name="KAAS_WEB_HOST", default="127.0.0.1", meaning="Address that the web process listens on."),
+    Variable(name="KAAS_WEB_PORT", default="8000", meaning="Port of the console, its API and its sockets."),
+    Variable(name="KAAS_BROKER_PORT", default="9092", meaning="Port of the embedded Kafka broker on 127.0.0.1."),
+    Variable(
+        name="KAAS_BROKER_BOOTSTRAP",
+        default="",
+        meaning="Where the console reaches the broker of the cluster `local`, as `host:port,host:port`; unset: "
+        "127.0.0.1 and KAAS_BROKER_PORT.",
+    ),
+    Variable(
+        name="KAAS_BROKER_SET",
+        default="",
+        meaning="Kafka settings of the embedded broker, as `name=value name=value`.",
+    ),
+    Variable(
+        name="REDIS_URL",
+        default="",
+        meaning="Redis or Valkey server for the feed, the sockets and the tasks; unset: the embedded Valkey's unix "
+        "socket in the data folder.",
+    ),
+    Variable(
+        name="DATABASE_URL",
+        default="",
+        meaning="Database of users, history, plans and audit rows, as `postgres://user:password@host/name`; unset: "
+        "SQLite in the data folder.",
+    ),
+    Variable(
+        name="KAAS_ADMIN_PASSWORD",
+        default="",
+        meaning="Password of the first administrator `admin`; unset: one is made and printed once.",
+    ),
+    Variable(
+        name="KAAS_SECRET_KEY",
+        default="",
+        meaning="Key that signs sessions; unset: made once and kept in the data folder. Web processes on several "
+        "hosts need the same one.",
+    ),
+    Variable(
+        name="KAAS_CLUSTERS",
+        default="",
+        meaning="Kafka clusters beside the embedded one: JSON, or the path of a file that holds it. An object of "
+        'name to {"bootstrap": "host:port", "read": "tail" or "poll", "read_only": false, "librdkafka": {…}}.',
+    ),
+    Variable(
+        name="KAAS_READ_ONLY",
+        default="",
+        meaning="Clusters that the console only shows, by name, separated by commas: every write is refused.",
+    ),
+    Variable(
+        name="KAAS_KAFKA_TIMEOUT_MS",
+        default="10000",
+        meaning="How long the console waits for a Kafka broker before it answers 504.",
+    ),
+    Variable(
+        name="KAAS_ALLOWED_HOSTS",
+        default="localhost,127.0.0.1,[::1]",
+        meaning="Host names under which the console answers, separated by commas.",
+    ),
+    Variable(
+        name="KAAS_TRUSTED_ORIGINS",
+        default="",
+        meaning="Further origins whose pages may write and open sockets, as `https://host`, separated by commas; "
+        "needed when a proxy changes the Host header.",
+    ),
+    Variable(
+        name="KAAS_BASE_PATH",
+        default="",
+        meaning="Path under which a proxy shows the console, as `/kafka`.",
+    ),
+    Variable(
+        name="KAAS_HTTPS",
+        default="0",
+        meaning="1: the console is reached over HTTPS. Cookies are marked secure and X-Forwarded-Proto is believed.",
+    ),
+    Variable(
+        name="KAAS_HISTORY_DAYS",
+        default="30",
+        meaning="How long rebalances and offsets kept for undo stay in the database, in days.",
+    ),
+    Variable(
+        name="KAAS_LOG_FORMAT",
+        default="console",
+        meaning="`console` for people, `json` for machines.",
+    ),
+    Variable(name="KAAS_LOG_LEVEL", default="INFO", meaning="DEBUG, INFO, WARNING or ERROR."),
+    Variable(
+        name="KAAS_DEBUG",
+        default="0",
+        meaning="1: Django's debug pages. Never where strangers reach it.",
+    ),
+)
+
+_DEFAULTS = {variable.name: variable.default for variable in VARIABLES}
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The variables as typed values; texts that name nothing are empty, `data` is absolute."""
+
+    data: Path
+    web_host: str
+    web_port: int
+    broker_port: int
+    broker_bootstrap: str
+    broker_set: str
+    redis_url: str
+    database_url: str
+    admin_password: str
+    secret_key: str
+    clusters: str
+    read_only: tuple[str, ...]
+    kafka_timeout_ms: int
+    allowed_hosts: tuple[str, ...]
+    trusted_origins: tuple[str, ...]
+    base_path: str
+    https: bool
+    history_days: int
+    log_format: str
+    log_level: str
+    debug: bool
+
+
+def environment(values: Mapping[str, str] | None = None) -> Environment:
+    """Reads the variables, from `os.environ` unless other values are given.
+
+    Raises BadVariable for the first one that cannot be used.
+    """
+    given = os.environ if values is None else values
+
+    def text(name: str) -> str:
+        return given.get(name, "").strip() or _DEFAULTS[name]
+
+    broker_port = _number(text, "KAAS_BROKER_PORT", 1, 65_535)
+    return Environment(
+        data=Path(text("KAAS_DATA")).expanduser().resolve(),
+        web_host=text("KAAS_WEB_HOST"),
+        web_port=_number(text, "KAAS_WEB_PORT", 1, 65_535),
+        broker_port=broker_port,
+        broker_bootstrap=text("KAAS_BROKER_BOOTSTRAP") or f"127.0.0.1:{broker_port}",
+        broker_set=text("KAAS_BROKER_SET"),
+        redis_url=text("REDIS_URL"),
+        database_url=text("DATABASE_URL"),
+        admin_password=text("KAAS_ADMIN_PASSWORD"),
+        secret_key=text("KAAS_SECRET_KEY"),
+        clusters=text("KAAS_CLUSTERS"),
+        read_only=_listed(text("KAAS_READ_ONLY")),
+        kafka_timeout_ms=_number(text, "KAAS_KAFKA_TIMEOUT_MS", 100, 600_000),
+        allowed_hosts=_listed(text("KAAS_ALLOWED_HOSTS")),
+        trusted_origins=_listed(text("KAAS_TRUSTED_ORIGINS")),
+        base_path=_base_path(text("KAAS_BASE_PATH")),
+        https=_flag(text, "KAAS_HTTPS"),
+        history_days=_number(text, "KAAS_HISTORY_DAYS", 1, 36_500),
+        log_format=_choice(text, "KAAS_LOG_FORMAT", ("console", "json")),
+        log_level=_choice(text, "KAAS_LOG_LEVEL", _LOG_LEVELS),
+        debug=_flag(text, "KAAS_DEBUG"),
+    )
+
+
+def _listed(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _number(text, name: str, lowest: int, highest: int) -> int:
+    value = text(name)
+    if not value.isdecimal() or not lowest <= int(value) <= highest:
+        raise BadVariable(name, value, f"a whole number from {lowest} to {highest}")
+    return int(value)
+
+
+def _flag(text, name: str) -> bool:
+    return _choice(text, name, ("0", "1")) == "1"
+
+
+def _choice(text, name: str, choices: tuple[str, ...]) -> str:
+    value = text(name)
+    if value not in choices:
+        raise BadVariable(name, value, "one of " + ", ".join(choices))
+    return value
+
+
+def _base_path(value: str) -> str:
+    path = value.strip("/")
+    if any(mark in path for mark in "?#\\ ") or ".." in path.split("/"):
+        raise BadVariable("KAAS_BASE_PATH", value, "a path as /kafka")
+    return f"/{path}" if path else ""

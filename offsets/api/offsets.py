@@ -1,0 +1,77 @@
+"""Committed offsets and the records around them over REST."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from groups.api.base import ApiView, StrictSerializer, WriteParameters, group_of
+from groups.api.schema import WRITES, failures
+from offsets import selectors
+from offsets.api import serializers as shapes
+from offsets.requests import topic_scope
+from offsets.selectors import RECORDS_AROUND
+from offsets.services.deletion import offsets_delete
+from offsets.services.undo import offsets_undo
+
+
+class OffsetListView(ApiView):
+    """The committed offsets of a group."""
+
+    @extend_schema(operation_id="offsets_list", responses={200: shapes.OffsetList, **failures(404, 503)})
+    def get(self, request, cluster: str, group: str):
+        """Per partition: what is committed, the log's ends, the lag and what kind of lag it is."""
+        self.parameters()
+        return Response(selectors.offset_list(self.principal(), cluster, group_of(group)))
+
+    @extend_schema(
+        operation_id="offsets_delete",
+        parameters=[WriteParameters, *WRITES],
+        request=shapes.OffsetDeletion,
+        responses={200: shapes.DeletedOffsets, **failures(400, 403, 404, 409, 502, 503, 504)},
+    )
+    def delete(self, request, cluster: str, group: str):
+        """Deletes committed offsets of topics or partitions; undo puts them back."""
+        dry_run = self.parameters(WriteParameters)["dry_run"]
+        scope = topic_scope(self.body(shapes.OffsetDeletion)["topics"])
+        group_id = group_of(group)
+        return self.once(lambda: (200, offsets_delete(self.principal(), cluster, group_id, scope, dry_run=dry_run)))
+
+
+class UndoView(ApiView):
+    """Undo."""
+
+    @extend_schema(
+        operation_id="undo",
+        parameters=[WriteParameters, *WRITES],
+        request=None,
+        responses={200: shapes.Written, **failures(400, 403, 404, 409, 502, 503, 504)},
+    )
+    def post(self, request, cluster: str, group: str):
+        """Puts back what the last reset or deletion took away, once."""
+        dry_run = self.parameters(WriteParameters)["dry_run"]
+        group_id = group_of(group)
+        return self.once(lambda: (200, offsets_undo(self.principal(), cluster, group_id, dry_run=dry_run)))
+
+
+class RecordParameters(StrictSerializer):
+    """Which partition, and how many records on each side of its committed offset."""
+
+    topic = serializers.CharField(max_length=shapes.TOPIC_LENGTH)
+    partition = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
+    around = serializers.IntegerField(default=5, min_value=1, max_value=RECORDS_AROUND)
+
+
+class RecordListView(ApiView):
+    """The records around a committed offset."""
+
+    @extend_schema(
+        operation_id="records_list",
+        parameters=[RecordParameters],
+        responses={200: shapes.RecordList, **failures(400, 404, 502, 503, 504)},
+    )
+    def get(self, request, cluster: str, group: str):
+        """What was done last and what comes next; the group takes no notice."""
+        given = self.parameters(RecordParameters)
+        return Response(selectors.record_list(self.principal(), cluster, group_of(group), **given))

@@ -1,0 +1,128 @@
+"""Reads of offsets: per partition with its lag, plans, the armed reset, the records around a commit.
+
+Job: rows in the API's shapes, for pages, API and sockets alike.
+Rules: the principal comes first; offsets and log ends come from the feed, records from the cluster, and no group takes
+notice of either.
+Must not know: requests, templates.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from groups.access import Principal
+from groups.feeds import feed_of
+from groups.gateway import gateway_of
+from groups.lag import lag_of
+from groups.problems import not_found
+from groups.redis_store import snapshot_of, topic_views
+from groups.rows import Partition, log_of, owners, place_of, topics_of
+from groups.selectors import group_snapshot, listing
+from groups.times import iso, with_twins
+from kaas.feed.types import MemberView, OffsetView, Snapshot, TopicView
+from offsets.choices import PlanStatus
+from offsets.models import ResetPlan
+from offsets.plan_life import plan_find, plan_row
+from offsets.records import record_row
+from offsets.requests import reset_request
+
+Row = dict[str, Any]
+
+RECORDS_AROUND = 50
+
+
+def offset_list(principal: Principal, cluster_name: str, group_id: str) -> Row:
+    """Every partition in which a group committed, and those that a member owns without a commit.
+
+    Raises Problem: 404 for an unknown group, 503 when the feed does not answer.
+    """
+    cluster, snapshot = group_snapshot(principal, cluster_name, group_id)
+    rows = offset_rows(snapshot, topic_views(cluster.name, topics_of(snapshot)))
+    feed = feed_of(cluster.name)
+    return {**listing(rows), "errors": feed.problems(), "snapshot_age_ms": feed.age_ms(snapshot.coordinator)}
+
+
+def offset_rows(snapshot: Snapshot, views: Mapping[str, TopicView]) -> list[Row]:
+    """A group's partitions with their lag, sorted."""
+    held = {place_of(key): offset for key, offset in snapshot.offsets.items()}
+    owned = owners(snapshot)
+    return [
+        _offset_row(snapshot.at, place, held.get(place), views.get(place[0]), owned.get(place))
+        for place in sorted({*held, *owned})
+    ]
+
+
+def _offset_row(
+    at: int, place: Partition, offset: OffsetView | None, view: TopicView | None, owner: MemberView | None
+) -> Row:
+    start, end, last_stable = log_of(at, place[1], offset, view)
+    committed = offset.committed if offset else None
+    lag = lag_of(committed=committed, log_start=start, log_end=end)
+    return with_twins(
+        {
+            "topic": place[0],
+            "partition": place[1],
+            "log_start": start,
+            "committed": committed,
+            "log_end": end,
+            "last_stable": last_stable,
+            "lag": lag.records,
+            "lag_state": lag.state.value,
+            "lost": lag.lost,
+            "metadata": offset.metadata if offset else None,
+            "leader_epoch": offset.leader_epoch if offset else None,
+            "committed_at": iso(offset.committed_at) if offset else None,
+            "owner": owner.member_id if owner else None,
+            "owner_client_id": owner.client_id if owner else None,
+        }
+    )
+
+
+def plan_get(principal: Principal, cluster_name: str, group_id: str, plan_id: uuid.UUID) -> Row:
+    """A plan as it stands.
+
+    Raises Problem (404).
+    """
+    cluster, plan = plan_find(principal, cluster_name, group_id, plan_id)
+    row = plan_row(plan, cluster, reset_request(plan.request), snapshot_of(cluster.name, group_id))
+    return {**row, "errors": []}
+
+
+def armed_reset(cluster: str, group_id: str) -> Row | None:
+    """The reset that waits for a group to empty: which plan, who armed it, when, until when."""
+    plan = ResetPlan.objects.of_group(cluster, group_id).filter(status=PlanStatus.ARMED).first()
+    if plan is None:
+        return None
+    return {
+        "id": str(plan.id),
+        "by": plan.actor,
+        "at": plan.armed_at.isoformat(timespec="milliseconds"),
+        "expires_at": plan.expires_at.isoformat(timespec="milliseconds"),
+    }
+
+
+def record_list(
+    principal: Principal, cluster_name: str, group_id: str, *, topic: str, partition: int, around: int
+) -> Row:
+    """Up to `around` records before a partition's committed offset, and as many from it on.
+
+    Without a commit only those from the log's start are shown. Compaction and transaction markers leave holes in a log: then
+    fewer than asked may stand before the offset. Raises Problem: 404 for a partition that is not the group's, 502 to 504.
+    """
+    cluster, snapshot = group_snapshot(principal, cluster_name, group_id)
+    rows = offset_rows(snapshot, topic_views(cluster.name, [topic]))
+    row = next((row for row in rows if (row["topic"], row["partition"]) == (topic, partition)), None)
+    if row is None:
+        raise not_found(f"partition {partition} of topic {topic} in group {group_id}")
+    start, end = row["log_start"] or 0, row["log_end"] or 0
+    committed = start if row["committed"] is None else min(max(row["committed"], start), end)
+    first = max(start, committed - around)
+    found = gateway_of(cluster).records(topic, partition, first, 2 * around) if first < end else []
+    before = [one for one in found if one.offset < committed][-around:]
+    after = [one for one in found if one.offset >= committed][:around]
+    items = [record_row(topic, partition, one, "before") for one in before]
+    items += [record_row(topic, partition, one, "after") for one in after]
+    age = feed_of(cluster.name).age_ms(snapshot.coordinator)
+    return {**listing(items), "snapshot_age_ms": age, "committed": row["committed"]}
