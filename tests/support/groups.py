@@ -155,6 +155,7 @@ class Groups(Shell):
 
     def unloads(self, group_id: str = GROUP, assignment_version: int = 2) -> None:
         """Another broker coordinates the group from now on."""
+        self.moved.add(group_id)
         self.submit(Unload(group_id=group_id, assignment_version=assignment_version))
 
     def ask(self, event: type, **fields: Any) -> Asked:

@@ -66,7 +66,7 @@ class MemoryJournal:
 
 
 class Shell:
-    """One life of a broker after another. Times are ms; `timers` is key to deadline."""
+    """One life of a broker after another. Times are ms; `timers` is key to deadline; `moved` groups are another broker's."""
 
     def __init__(self, **config: Any) -> None:
         self.config = CoordinatorConfig(**{"initial_rebalance_delay_ms": 0, **config})
@@ -76,6 +76,7 @@ class Shell:
         self.core = Coordinator(self.config)
         self.timers: dict[TimerKey, int] = {}
         self.announced: list[tuple[str, Announcement]] = []
+        self.moved: set[str] = set()
         self._events: deque[Event] = deque()
         self.restarts()
 
@@ -146,7 +147,8 @@ class Shell:
         """What a restart would bring back."""
         groups: dict[str, Group] = {}
         for group_id, record in self.journal.written:
-            replay.apply(groups, group_id, record, self.wall_offset_ms)
+            if group_id not in self.moved:
+                replay.apply(groups, group_id, record, self.wall_offset_ms)
         return groups
 
     # Time

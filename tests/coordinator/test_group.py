@@ -1,0 +1,39 @@
+"""A group as a whole: its offsets by topic and partition, and how little an idle one costs."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+from kaas.coordinator.classic.states import State
+from kaas.coordinator.group import new_group
+from kaas.coordinator.offset_entry import OffsetEntry
+
+ENTRY = OffsetEntry(1, -1, "", 0)
+
+
+def test_a_new_group_is_empty_with_generation_0_and_nothing_durable():
+    group = new_group("g")
+    assert (group.classic.state, group.classic.generation, group.stored) == (State.EMPTY, 0, None)
+    assert group.keys() == [] and not group.deleting
+
+
+def test_offsets_are_put_found_and_dropped():
+    group = new_group("g")
+    group.put("t", 0, ENTRY)
+    group.put("t", 2, ENTRY)
+    assert group.offset("t", 0) is ENTRY
+    assert group.offset("t", 1) is None and group.offset("u", 0) is None
+    assert group.keys() == [("t", 0), ("t", 2)]
+    assert group.drop("t", 0) and not group.drop("t", 0) and not group.drop("u", 0)
+    assert group.drop("t", 2) and group.offsets == {}
+
+
+def test_ten_thousand_empty_groups_fit_into_thirty_megabytes():
+    count = 2_000
+    tracemalloc.start()
+    groups = {f"group-{number}": new_group(f"group-{number}") for number in range(count)}
+    for group in groups.values():
+        group.put("topic", 0, OffsetEntry(1, -1, "", 0))
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size / count * 10_000 < 30 * 2**20
