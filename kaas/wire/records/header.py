@@ -31,6 +31,7 @@ DELETE_HORIZON = 0x40
 NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
+_ATTRIBUTES_AT, _ATTRIBUTES_END = 21, 23
 _SEQUENCES = 2**31  # sequence numbers run from 0 to 2^31 - 1, then again from 0
 
 
@@ -117,6 +118,11 @@ def read_header(data: Bytes, position: int = 0) -> BatchHeader:
         base_sequence=sequence,
         record_count=count,
     )
+
+
+def peek_attributes(data: Bytes) -> int:
+    """The attributes of the batch that some bytes begin with; 0 when they are too few to be one."""
+    return int.from_bytes(data[_ATTRIBUTES_AT:_ATTRIBUTES_END]) if len(data) >= HEADER_SIZE else 0
 
 
 def write_header(header: BatchHeader) -> bytes:

@@ -13,6 +13,7 @@ from kaas.wire.records.header import (
     TRANSACTIONAL,
     BatchHeader,
     next_sequence,
+    peek_attributes,
     read_header,
     write_header,
 )
@@ -81,6 +82,13 @@ def test_what_follows_from_the_fields():
     assert (one.is_transactional, one.is_control, one.has_producer) == (True, False, True)
     plain = header(attributes=CONTROL)
     assert (plain.is_transactional, plain.is_control, plain.has_producer) == (False, True, False)
+
+
+@given(headers)
+def test_the_attributes_can_be_told_without_the_rest(one):
+    data = write_header(one)
+    assert peek_attributes(data) == peek_attributes(memoryview(data)) == one.attributes % 2**16
+    assert peek_attributes(data[:-1]) == 0
 
 
 def test_sequences_go_on_at_zero_after_the_greatest():

@@ -1,0 +1,128 @@
+"""Produce (key 0), versions 3-13: writes batches of records.
+
+Versions: 5 log start offset in the answer; 7 zstd (76 below); 8 error messages; 9 flexible; 10 current leader, which
+is always this broker's own and left out; 13 topics by id.
+Versions 0-2 are advertised, because old librdkafka looks for them to learn of compressions, and close the connection.
+Left out: transactions that this broker does not know to hold the partition: 48. Messages about single records.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kaas.broker.gathering import Gathering
+from kaas.broker.partitions import partition_of, topic_named, topic_with_id
+from kaas.errors import ErrorCode, KafkaError
+from kaas.storage.log.admission import Appended
+from kaas.storage.log.partition import PartitionLog
+from kaas.wire.apis import PRODUCE
+from kaas.wire.records.codec import Codec
+from kaas.wire.records.header import CODEC_MASK, TRANSACTIONAL, peek_attributes
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = PRODUCE
+NO_ACKS, ALL_ACKS = 0, -1
+BY_ID_SINCE = 13
+ZSTD_SINCE = 7
+UNKNOWN = -1
+
+Place = tuple[int, int]
+"""A row of the request: number of the topic, number of the partition in it."""
+
+
+class Row(NamedTuple):
+    """What came of one partition."""
+
+    result: Appended | KafkaError
+    log_start_offset: int = UNKNOWN
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve a Produce."""
+    message = request.decode()
+    rows = {
+        (i, j): (topic, row) for i, topic in enumerate(message.topic_data) for j, row in enumerate(topic.partition_data)
+    }
+    gathering: Gathering[Place, Row] = Gathering(rows, functools.partial(reply, request, message))
+    refusal = refuse_all(message, [row for _, row in rows.values()])
+    for place, (topic, row) in rows.items():
+        put = functools.partial(gathering.put, place)
+        try:
+            if refusal is not None:
+                raise refusal
+            append(broker, request, message.acks, topic, row, put)
+        except KafkaError as error:
+            put(Row(error))
+
+
+def refuse_all(message: Any, rows: list[Any]) -> KafkaError | None:
+    """What refuses every partition of a request."""
+    if message.acks not in (ALL_ACKS, NO_ACKS, 1):
+        return KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+    if message.transactional_id is None and any(peek_attributes(row.records or b"") & TRANSACTIONAL for row in rows):
+        return KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction needs a transactional id")
+    return None
+
+
+def append(broker: Broker, request: Request, acks: int, named: Any, row: Any, put: Any) -> None:
+    """Hands a batch to its log. Raises: KafkaError."""
+    registry, data = broker.topics.registry, row.records or b""
+    topic = (
+        topic_with_id(registry, named.topic_id) if request.version >= BY_ID_SINCE else topic_named(registry, named.name)
+    )
+    log = partition_of(topic, row.index)
+    attributes = peek_attributes(data)
+    if request.version < ZSTD_SINCE and attributes & CODEC_MASK == Codec.ZSTD:
+        raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce 7")
+    if acks == ALL_ACKS and log.config.min_insync_replicas > 1:
+        raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, "the topic wants more replicas in sync than there are")
+    verified = not attributes & TRANSACTIONAL
+    broker.topics.append(topic, log, data, functools.partial(appended, log, put), verified=verified)
+
+
+def appended(log: PartitionLog, put: Any, result: Appended | KafkaError) -> None:
+    """A batch lies in its log, or was refused."""
+    try:
+        put(Row(result, log.view.log_start_offset))
+    except KafkaError as error:  # the topic was deleted since
+        put(Row(error))
+
+
+def reply(request: Request, message: Any, rows: dict[Place, Row]) -> None:
+    """Answer with all rows; without acks an error can only be told by the end of the connection."""
+    if message.acks == NO_ACKS:
+        refused = next((row.result for row in rows.values() if isinstance(row.result, KafkaError)), None)
+        if refused is None:
+            request.answer_nothing()
+        else:
+            request.refuse(f"a batch that wants no answer is refused: {refused.message}")
+        return
+    responses = []
+    for i, topic in enumerate(message.topic_data):
+        answers = [values(row.index, rows[i, j]) for j, row in enumerate(topic.partition_data)]
+        key = {"topic_id": topic.topic_id} if request.version >= BY_ID_SINCE else {"name": topic.name}
+        responses.append({**key, "partition_responses": answers})
+    request.answer({"responses": responses})
+
+
+def values(index: int, row: Row) -> dict[str, Any]:
+    """One partition of the answer."""
+    if isinstance(row.result, KafkaError):
+        return {
+            "index": index,
+            "error_code": row.result.code,
+            "base_offset": UNKNOWN,
+            "log_append_time": UNKNOWN,
+            "error_message": row.result.message,
+        }
+    return {
+        "index": index,
+        "error_code": ErrorCode.NONE,
+        "base_offset": row.result.base_offset,
+        "log_append_time": row.result.append_time_ms,
+        "log_start_offset": row.log_start_offset,
+    }

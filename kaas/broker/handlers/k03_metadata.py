@@ -1,0 +1,147 @@
+"""Metadata (key 3), versions 0-13: topics, partitions and brokers; may create a topic.
+
+Versions: 1 null topics mean all (an empty list means it in 0), rack, controller, internal topics; 2 cluster id; 4
+the client says whether topics may be created; 5 offline replicas; 7 leader epochs; 8 authorized operations; 9
+flexible; 10 topic ids (10 and 11 answer a question by id with 42); 11 no more operations of the cluster; 12 topics
+by id; 13 an error for the whole answer. A topic that is asked for and missing is created when the client and
+auto.create.topics.enable allow it, and described at once; the internal topics of an Apache broker are not, because
+this broker keeps groups and transactions elsewhere. Left out: racks.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from kaas.broker.gathering import Gathering
+from kaas.broker.partitions import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, UNASKED_OPERATIONS, topic_named, topic_with_id
+from kaas.errors import ErrorCode, KafkaError
+from kaas.storage.topics import Topic, check_topic_name
+from kaas.wire.apis import METADATA
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = METADATA
+BY_ID_SINCE = 12
+NEVER_CREATED = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
+Question = tuple[str | None, Any]
+"""A topic's name, or its id."""
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve a Metadata."""
+    message, version = request.decode(), request.version
+    if message.topics is None or (version == 0 and not message.topics):
+        reply(broker, request, message, {(one.name, None): one for one in broker.topics.registry})
+        return
+    questions: list[Question] = list(
+        dict.fromkeys((topic.name, topic.topic_id if version >= 10 else None) for topic in message.topics)
+    )
+    gathering: Gathering[Question, Topic | KafkaError] = Gathering(
+        questions, functools.partial(reply, broker, request, message)
+    )
+    creates = message.allow_auto_topic_creation if version >= 4 else True
+    for question in questions:
+        put = functools.partial(gathering.put, question)
+        try:
+            find(broker, question, version, put, creates=creates)
+        except KafkaError as error:
+            put(error)
+
+
+def find(broker: Broker, question: Question, version: int, put: Any, *, creates: bool) -> None:
+    """Finds a topic, or has it created. Raises: KafkaError."""
+    name, topic_id = question
+    registry = broker.topics.registry
+    if version < BY_ID_SINCE and (topic_id is not None or name is None):
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    if topic_id is not None or name is None:
+        put(topic_with_id(registry, topic_id))
+        return
+    check_topic_name(name)
+    if registry.get(name) is None and creates and broker.settings["auto.create.topics.enable"]:
+        create(broker, name, put)
+    else:
+        put(topic_named(registry, name))
+
+
+def create(broker: Broker, name: str, put: Any) -> None:
+    """Makes a topic with the broker's defaults. Raises: KafkaError."""
+
+    def created(result: Topic | KafkaError) -> None:
+        if isinstance(result, KafkaError) and result.code == ErrorCode.TOPIC_ALREADY_EXISTS:
+            put(broker.topics.registry.get(name) or result)  # somebody else was faster
+        else:
+            put(result)
+
+    if name in NEVER_CREATED:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    broker.topics.create(name, broker.settings["num.partitions"], {}, created)
+
+
+def reply(broker: Broker, request: Request, message: Any, topics: dict[Question, Topic | KafkaError]) -> None:
+    """Answer with what was found."""
+    version, listener = request.version, request.connection.listener
+    told = version >= 8 and message.include_topic_authorized_operations
+    told_cluster = 8 <= version <= 10 and message.include_cluster_authorized_operations
+    request.answer(
+        {
+            "brokers": brokers(broker, listener),
+            "cluster_id": broker.cluster.cluster_id,
+            "controller_id": broker.cluster.assignment.controller,
+            "topics": [
+                described(broker, topic, told)
+                if isinstance(topic, Topic)
+                else refused(question, topic.code, version, told)
+                for question, topic in topics.items()
+            ],
+            "cluster_authorized_operations": CLUSTER_OPERATIONS if told_cluster else UNASKED_OPERATIONS,
+        }
+    )
+
+
+def brokers(broker: Broker, listener: str) -> list[dict[str, Any]]:
+    """The living brokers that have the listener of the request."""
+    rows = []
+    for one in broker.cluster.brokers:
+        address = broker.cluster.address(one.id, listener)
+        if address is not None:
+            rows.append({"node_id": one.id, "host": address[0], "port": address[1], "rack": None})
+    return rows
+
+
+def described(broker: Broker, topic: Topic, told: bool) -> dict[str, Any]:
+    """A topic with its partitions."""
+    leader = broker.broker_id
+    return {
+        "error_code": ErrorCode.NONE,
+        "name": topic.name,
+        "topic_id": topic.topic_id,
+        "is_internal": topic.internal,
+        "partitions": [
+            {
+                "error_code": ErrorCode.NONE,
+                "partition_index": log.partition,
+                "leader_id": leader,
+                "leader_epoch": log.leader_epoch,
+                "replica_nodes": (leader,),
+                "isr_nodes": (leader,),
+            }
+            for log in topic.partitions
+        ],
+        "topic_authorized_operations": TOPIC_OPERATIONS if told else UNASKED_OPERATIONS,
+    }
+
+
+def refused(question: Question, code: ErrorCode, version: int, told: bool) -> dict[str, Any]:
+    """A topic that is not there, under the name or the id that it was asked for by."""
+    name, topic_id = question
+    return {
+        "error_code": code,
+        "name": name if version >= BY_ID_SINCE else name or "",
+        "topic_id": topic_id,
+        "topic_authorized_operations": TOPIC_OPERATIONS if told else UNASKED_OPERATIONS,
+    }

@@ -1,0 +1,87 @@
+"""DeleteTopics (key 20), versions 1-6: removes topics.
+
+Versions: 1 throttle time; 3 says that deletion is disabled (42 below); 4 flexible; 5 error messages; 6 topics by id.
+A topic named twice is deleted by neither row: one row with 42. Groups learn of each deletion: committed offsets go
+with a topic. Left out: nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from kaas.broker.gathering import Gathering
+from kaas.broker.partitions import topic_named, topic_with_id
+from kaas.coordinator.events import TopicDeleted
+from kaas.errors import ErrorCode, KafkaError
+from kaas.storage.topics import Topic
+from kaas.wire.apis import DELETE_TOPICS
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = DELETE_TOPICS
+BY_ID_SINCE = 6
+DISABLED_SINCE = 3
+
+Question = tuple[str | None, UUID | None]
+"""A topic's name or its id."""
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve a DeleteTopics."""
+    message, version = request.decode(), request.version
+    by_id = version >= BY_ID_SINCE
+    asked: list[Question] = [
+        (row.name, row.topic_id) if by_id else (row, None) for row in (message.topics if by_id else message.topic_names)
+    ]
+    times = Counter(asked)
+    gathering: Gathering[Question, Topic | KafkaError] = Gathering(times, functools.partial(reply, request))
+    for question in times:
+        put = functools.partial(gathering.put, question)
+        try:
+            if times[question] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            topic = find(broker, question, version)
+            broker.topics.delete(topic, functools.partial(deleted, broker, topic, put))
+        except KafkaError as error:
+            put(error)
+
+
+def find(broker: Broker, question: Question, version: int) -> Topic:
+    """The topic that may be deleted. Raises: KafkaError."""
+    name, topic_id = question
+    if not broker.settings["delete.topic.enable"]:
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED if version >= DISABLED_SINCE else ErrorCode.INVALID_REQUEST)
+    if name is None:
+        if topic_id is None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+        return topic_with_id(broker.topics.registry, topic_id)
+    if topic_id is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+    return topic_named(broker.topics.registry, name)
+
+
+def deleted(broker: Broker, topic: Topic, put: Any, result: Any) -> None:
+    """The topic is gone, or still there."""
+    if isinstance(result, KafkaError):
+        put(result)
+    else:
+        put(topic)
+        broker.groups.submit(TopicDeleted(topic=topic.name))
+
+
+def reply(request: Request, results: dict[Question, Topic | KafkaError]) -> None:
+    """Answer with all rows."""
+    request.answer({"responses": [values(question, result) for question, result in results.items()]})
+
+
+def values(question: Question, result: Topic | KafkaError) -> dict[str, Any]:
+    """One topic of the answer; one that was asked for by an unknown id has no name."""
+    name, topic_id = question
+    if isinstance(result, KafkaError):
+        return {"name": name, "topic_id": topic_id, "error_code": result.code, "error_message": result.message}
+    return {"name": result.name, "topic_id": result.topic_id, "error_code": ErrorCode.NONE}

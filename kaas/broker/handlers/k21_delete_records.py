@@ -1,0 +1,54 @@
+"""DeleteRecords (key 21), versions 0-2: moves the start of logs.
+
+Versions: 1 throttle time; 2 flexible. Offset -1 means the end of the log; one before the start changes nothing.
+Left out: nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from kaas.broker.gathering import Gathering
+from kaas.broker.partitions import partition_of, topic_named
+from kaas.errors import ErrorCode, KafkaError
+from kaas.wire.apis import DELETE_RECORDS
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = DELETE_RECORDS
+
+Place = tuple[int, int]
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve a DeleteRecords."""
+    message = request.decode()
+    rows = {
+        (i, j): (topic.name, row) for i, topic in enumerate(message.topics) for j, row in enumerate(topic.partitions)
+    }
+    gathering: Gathering[Place, int | KafkaError] = Gathering(rows, functools.partial(reply, request, message))
+    for place, (topic, row) in rows.items():
+        put = functools.partial(gathering.put, place)
+        try:
+            log = partition_of(topic_named(broker.topics.registry, topic), row.partition_index)
+            broker.topics.delete_records(log, row.offset, put)
+        except KafkaError as error:
+            put(error)
+
+
+def reply(request: Request, message: Any, results: dict[Place, int | KafkaError]) -> None:
+    """Answer with all rows."""
+    topics = []
+    for i, topic in enumerate(message.topics):
+        rows = [values(row.partition_index, results[i, j]) for j, row in enumerate(topic.partitions)]
+        topics.append({"name": topic.name, "partitions": rows})
+    request.answer({"topics": topics})
+
+
+def values(partition: int, result: int | KafkaError) -> dict[str, Any]:
+    if isinstance(result, KafkaError):
+        return {"partition_index": partition, "low_watermark": -1, "error_code": result.code}
+    return {"partition_index": partition, "low_watermark": result, "error_code": ErrorCode.NONE}

@@ -1,0 +1,73 @@
+"""DescribeConfigs (key 32), versions 1-4: settings of topics and of this broker.
+
+Versions: 1 sources and synonyms; 3 types and documentation; 4 flexible. No keys, or null, mean every setting.
+Left out: settings of groups and of loggers, and client metrics: 42.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kaas.broker.config_rows import broker_rows, topic_rows
+from kaas.broker.partitions import topic_named
+from kaas.errors import ErrorCode, KafkaError
+from kaas.storage.topics import check_topic_name
+from kaas.wire.apis import DESCRIBE_CONFIGS
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = DESCRIBE_CONFIGS
+TOPIC, BROKER = 2, 4
+"""Kafka's numbers of resource types."""
+
+EVERY_BROKER = ""
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve a DescribeConfigs."""
+    message = request.decode()
+    results = [
+        answer(broker, resource, synonyms=message.include_synonyms, documentation=documented(message, request.version))
+        for resource in message.resources
+    ]
+    request.answer({"results": results})
+
+
+def documented(message: Any, version: int) -> bool:
+    return bool(version >= 3 and message.include_documentation)
+
+
+def answer(broker: Broker, resource: Any, *, synonyms: bool, documentation: bool) -> dict[str, Any]:
+    """One resource of the answer."""
+    named = {"resource_type": resource.resource_type, "resource_name": resource.resource_name}
+    try:
+        rows = find(broker, resource.resource_type, resource.resource_name)
+    except KafkaError as error:
+        return {**named, "error_code": error.code, "error_message": error.message, "configs": ()}
+    keys = resource.configuration_keys
+    shown = [row for row in rows if not keys or row["name"] in keys]
+    for row in shown:
+        if not synonyms:
+            row["synonyms"] = ()
+        if not documentation:
+            row["documentation"] = None
+    return {**named, "error_code": ErrorCode.NONE, "error_message": "", "configs": shown}
+
+
+def find(broker: Broker, kind: int, name: str) -> list[dict[str, Any]]:
+    """The settings of a resource. Raises: KafkaError."""
+    if kind == TOPIC:
+        check_topic_name(name)
+        return topic_rows(topic_named(broker.topics.registry, name).configs, broker.settings)
+    if kind != BROKER:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"resources of type {kind} are not served")
+    if name == EVERY_BROKER:
+        return []  # what all brokers were told while they ran: there is no such setting
+    if name != str(broker.broker_id):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {broker.broker_id} or empty string, but received {name}",
+        )
+    return broker_rows(broker.broker_id, broker.settings)
