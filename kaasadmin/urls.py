@@ -17,6 +17,7 @@ from kaasadmin.views import group
 urlpatterns = [
     path("", include("groups.urls")),
     path("clusters/<str:cluster>/groups/<str:group>/", group, name="group"),
+    path("clusters/<str:cluster>/groups/<str:group>/", include("offsets.urls")),
     path("api/v1/", include("groups.api.urls")),
     path("api/v1/", include("offsets.api.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),

@@ -1,0 +1,63 @@
+// The head of a group's page: facts and actions, from its description.
+
+import { duration, number, twin, visible } from "./formats.js";
+import { setTime, time } from "./times.js";
+import { setWord } from "./words.js";
+
+const facts = {
+  state: (place, group) => setWord(place.firstElementChild, "state", group.state),
+  generation: (place, group) => set(place, group.generation ?? "–"),
+  group_epoch: (place, group) => set(place, group.group_epoch ?? "–"),
+  assignment_epoch: (place, group) => set(place, group.assignment_epoch ?? "–"),
+  protocol: (place, group) => set(place, group.protocol || "–"),
+  coordinator: (place, group) => set(place, group.coordinator),
+  member_count: (place, group) => set(place, number(group.member_count)),
+  total_lag: (place, group) => set(place, number(twin(group, "total_lag"))),
+  lag_status: (place, group) => setWord(place.firstElementChild, "lag_status", group.lag_status),
+  topics: showTopics,
+  last_rebalance: showLast,
+};
+
+/** Shows a description's facts and what may be done with the group. */
+export function showHead(group) {
+  for (const place of document.querySelectorAll("[data-fact]")) facts[place.dataset.fact](place, group);
+  for (const button of document.querySelectorAll("[data-action]")) showAction(button, group.actions[button.dataset.action]);
+  const blocked = document.querySelector("[data-blocked]");
+  blocked.hidden = group.actions.reset.allowed;
+  set(blocked, group.actions.reset.reason ?? "");
+}
+
+function showAction(button, action) {
+  const reason = document.getElementById(button.getAttribute("aria-describedby"));
+  reason.hidden = action.allowed;
+  set(reason, action.reason ?? "");
+  if (action.allowed) {
+    button.href = button.dataset.href;
+    for (const name of ["aria-disabled", "role", "tabindex"]) button.removeAttribute(name);
+  } else {
+    button.removeAttribute("href");
+    button.setAttribute("aria-disabled", "true");
+    button.setAttribute("role", "link");
+    button.tabIndex = 0;
+  }
+}
+
+/** Topics are links that the server makes; one that is new stands as text until the page is loaded again. */
+function showTopics(place, group) {
+  const names = group.topics.map(visible).join(", ") || "–";
+  if (place.textContent.trim().replace(/\s*,\s*/g, ", ") !== names) place.textContent = names;
+}
+
+function showLast(place, group) {
+  const last = group.last_rebalance;
+  if (!last) return;
+  if (!place.querySelector("time")) place.replaceChildren(time(last.at), "");
+  setTime(place.querySelector("time"), last.at);
+  const took = `, took ${duration(last.duration_ms)}`;
+  if (place.lastChild.textContent !== took) place.lastChild.textContent = took;
+}
+
+function set(place, value) {
+  const text = String(value);
+  if (place.textContent !== text) place.textContent = text;
+}

@@ -1,0 +1,97 @@
+// One group, live: its socket's messages into a description, and the description into the parts of the page.
+
+import * as clock from "./clock.js";
+import { heardFrom, merged } from "./description.js";
+import { showHead } from "./group_head.js";
+import { LanesModel } from "./lanes_model.js";
+import { LanesView } from "./lanes_view.js";
+import { follow } from "./live.js";
+import { showHeartbeats, showMembers } from "./members_table.js";
+import { showMoved } from "./moved.js";
+import { followOffsets } from "./offsets_table.js";
+import { showPhase } from "./phase_banner.js";
+import { ageOf, fetchPage } from "./refreshing.js";
+import { drawTimes } from "./times.js";
+
+/** The history is written by a worker, which looks for news about once a second. */
+const HISTORY_MS = 2500;
+
+const place = document.getElementById("group");
+const past = JSON.parse(document.getElementById("lanes-past").textContent);
+const model = new LanesModel();
+const view = new LanesView(document.getElementById("lanes"), model);
+
+let group = null;
+
+function take(message) {
+  takers[message.type]?.(message);
+}
+
+const takers = {
+  snapshot(message) {
+    if (message.group === null) return gone();
+    group = message.group;
+    model.begin(group, past, clock.now());
+    show();
+  },
+  event({ event, changes }) {
+    clock.heard(event.at);
+    const at = Date.parse(event.at);
+    model.note(event, at);
+    if (changes === null) return gone();
+    if (group && Object.keys(changes).length) {
+      group = merged(group, changes);
+      model.update(group, at);
+    }
+    if (group) show();
+    if (event.rebalance) {
+      showMoved(event.rebalance, group?.members ?? []);
+      setTimeout(() => takeOver(["rebalances"]).catch(() => {}), HISTORY_MS);
+    }
+    place.dispatchEvent(new CustomEvent("kaas:event", { detail: event }));
+    place.dataset.shown = event.at;
+  },
+  ping(message) {
+    if (!group || !message.heartbeats) return;
+    model.beat(message.heartbeats);
+    group = { ...heardFrom(group, message.heartbeats), ...lagOf(message) };
+    showHead(group);
+    showHeartbeats(group);
+  },
+};
+
+function lagOf({ total_lag, total_lag_str, lag_status }) {
+  return lag_status === undefined ? {} : { total_lag, total_lag_str, lag_status };
+}
+
+function show() {
+  view.changed();
+  showPhase(group);
+  showHead(group);
+  showMembers(group);
+}
+
+/** The group was deleted or expired: its page says so, and waits for it to come back. */
+function gone() {
+  location.reload();
+}
+
+/** Takes parts of the page over from a fresh one, but none in which somebody is at work. */
+async function takeOver(ids) {
+  const page = await fetchPage(location.href);
+  for (const id of ids) {
+    const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
+    if (old && fresh && !old.contains(document.activeElement)) old.replaceChildren(...document.adoptNode(fresh).childNodes);
+  }
+  drawTimes();
+  return ageOf(page);
+}
+
+/** Where no socket can be had, the page is fetched and its parts are taken over whole. */
+const poll = () => takeOver(["phase", "rebalances", "members", "offsets", "actions"]);
+
+document.addEventListener("kaas:sections", () => takeOver(["offsets"]).catch(() => {}));
+document.addEventListener("kaas:refresh", () => takeOver(["rebalances", "offsets"]).catch(() => {}));
+
+followOffsets(place);
+follow({ path: `ws/clusters/${place.dataset.cluster}/groups/${place.dataset.key}/`, onMessage: take, poll });

@@ -1,0 +1,245 @@
+// What each member of a group did over the last minutes: the timeline without its drawing.
+//
+// Job: from a description, its changes and finished rebalances to lanes of segments, rebalance spans and generation marks.
+// Rules: times are the server's, in milliseconds since 1970. What was before the page was opened is told from the finished
+// rebalances, as exactly as those know it. A member is silent since its last heartbeat once it missed one by far; a member
+// that left keeps its lane until it leaves the window. Bounded: what is older than KEEP_MS is dropped.
+// Pure: knows no document and no clock.
+
+import { nameOf, memberName } from "./formats.js";
+
+export const KEEP_MS = 15 * 60_000;
+
+const KINDS = {
+  joining: "joining",
+  missing: "missing",
+  syncing: "syncing",
+  unsynced: "syncing",
+  revoking: "syncing",
+  waiting: "joining",
+  stable: "stable",
+  away: "away",
+};
+
+/** Kinds in the order in which a reader wants to see their members. */
+export const URGENCY = ["silent", "missing", "ended", "joining", "syncing", "away", "stable"];
+
+/** A member that is not heard for so much of its session is called silent. Clients beat every third of it or more often. */
+const SILENT_SHARE = 0.5;
+const SILENT_AT_LEAST_MS = 3500;
+/** A member is new for so long. */
+const NEW_MS = 30_000;
+
+export class LanesModel {
+  constructor() {
+    this.lanes = new Map();
+    this.spans = [];
+    this.generations = [];
+  }
+
+  /** Takes over a whole description; `past` holds finished rebalances, the newest first. */
+  begin(group, past, at) {
+    if (!this.lanes.size) this.recall(group, past, at);
+    this.update(group, at);
+  }
+
+  /** Takes over the description as it is since `at`. */
+  update(group, at) {
+    const present = new Set();
+    for (const member of group?.members ?? []) {
+      present.add(member.member_id);
+      this.see(member, group, at);
+    }
+    for (const lane of this.lanes.values()) {
+      if (!present.has(lane.id) && lane.to === null) end(lane, at, "left");
+    }
+    this.seeRebalance(group, at);
+    this.forget(at);
+  }
+
+  /** Takes over an event: why a member went, where a rebalance ended. */
+  note(event, at) {
+    const lane = this.lanes.get(event.member_id);
+    if (event.kind === "member_expired" && lane) this.expire(lane, at, event.silent_ms);
+    if (event.kind === "member_left" && lane) end(lane, at, "left");
+    if (event.kind === "member_fenced" && lane) end(lane, at, "fenced");
+    if (event.kind === "rebalance_completed" && event.rebalance) {
+      this.mark(Date.parse(event.rebalance.ended_at), event.rebalance.generation_after);
+    }
+  }
+
+  /** Takes over the heartbeats of a ping: member id to ISO 8601. */
+  beat(heartbeats) {
+    for (const [memberId, iso] of Object.entries(heartbeats)) {
+      const lane = this.lanes.get(memberId);
+      if (lane) hear(lane, Date.parse(iso), { live: true });
+    }
+  }
+
+  see(member, group, at) {
+    let lane = this.lanes.get(member.member_id);
+    if (!lane) {
+      lane = newLane(member.member_id, Math.min(at, Date.parse(member.joined_at ?? "") || at));
+      this.lanes.set(lane.id, lane);
+    }
+    if (lane.to !== null) Object.assign(lane, { to: null, outcome: null });
+    Object.assign(lane, {
+      name: nameOf(member),
+      host: member.host,
+      sessionMs: member.session_timeout_ms,
+      assignment: member.assignment,
+      isLeader: member.is_leader,
+    });
+    if (member.last_heartbeat_at) hear(lane, Date.parse(member.last_heartbeat_at));
+    turn(lane, KINDS[member.state] ?? "stable", at);
+  }
+
+  seeRebalance(group, at) {
+    const open = this.spans.find((span) => span.to === null);
+    if (group?.rebalance && !open) {
+      this.spans.push({ from: Date.parse(group.rebalance.started_at), to: null, cause: group.rebalance.cause_text });
+    } else if (!group?.rebalance && open) {
+      open.to = at;
+    }
+  }
+
+  expire(lane, at, silentMs) {
+    const since = silentMs === null || silentMs === undefined ? lane.heardAt : at - silentMs;
+    if (since !== null) lane.silences.push({ from: Math.max(since, lane.from), to: at });
+    end(lane, at, "expired");
+  }
+
+  mark(at, generation) {
+    if (!this.generations.some((one) => one.generation === generation)) this.generations.push({ at, generation });
+  }
+
+  /** Members that are here now, and those that went in a rebalance that is remembered. */
+  recall(group, past, at) {
+    const recent = past.filter((one) => Date.parse(one.ended_at) > at - KEEP_MS).reverse();
+    for (const one of recent) {
+      this.spans.push({ from: Date.parse(one.started_at), to: Date.parse(one.ended_at), cause: one.cause_text });
+      this.mark(Date.parse(one.ended_at), one.generation_after);
+    }
+    for (const member of group?.members ?? []) this.recallMember(member, group, recent, at);
+    for (const one of recent) {
+      for (const cause of [one, ...one.also]) this.recallEnd(cause, Date.parse(one.started_at));
+    }
+  }
+
+  recallMember(member, group, recent, at) {
+    const from = Math.max(Date.parse(member.joined_at ?? "") || 0, at - KEEP_MS);
+    const lane = newLane(member.member_id, from);
+    this.lanes.set(lane.id, lane);
+    turn(lane, "stable", from);
+    for (const one of recent) {
+      let since = Date.parse(one.started_at);
+      for (const phase of one.phases) {
+        if (since >= from || phase.name === "joining") turn(lane, KINDS[phase.name] ?? phase.name, Math.max(since, from));
+        since += phase.duration_ms;
+      }
+      turn(lane, "stable", Math.max(Date.parse(one.ended_at), from));
+    }
+    const running = group.rebalance && member.state !== "stable";
+    if (running) turn(lane, KINDS[member.state] ?? "stable", Math.max(Date.parse(group.rebalance.started_at), from));
+  }
+
+  recallEnd(cause, at) {
+    const went = ["session_expired", "member_left", "member_removed", "rebalance_timeout"].includes(cause.cause);
+    if (!went || !cause.member_id || this.lanes.has(cause.member_id)) return;
+    const lane = newLane(cause.member_id, at - KEEP_MS);
+    lane.name = cause.detail?.instance_id || cause.detail?.client_id || memberName(cause.member_id);
+    this.lanes.set(lane.id, lane);
+    turn(lane, "stable", lane.from);
+    if (cause.cause === "session_expired") this.expire(lane, at, cause.detail?.silent_ms);
+    else end(lane, at, cause.cause === "rebalance_timeout" ? "expired" : "left");
+  }
+
+  forget(at) {
+    const oldest = at - KEEP_MS;
+    for (const [memberId, lane] of this.lanes) {
+      if (lane.to !== null && lane.to < oldest) this.lanes.delete(memberId);
+      while (lane.segments.length > 1 && lane.segments[1].from < oldest) lane.segments.shift();
+      while (lane.silences.length && lane.silences[0].to < oldest) lane.silences.shift();
+    }
+    this.spans = this.spans.filter((span) => span.to === null || span.to > oldest);
+    this.generations = this.generations.filter((one) => one.at > oldest);
+  }
+}
+
+function newLane(id, from) {
+  return {
+    id,
+    name: memberName(id),
+    host: "",
+    from,
+    to: null,
+    outcome: null,
+    heardAt: null,
+    heardLive: false,
+    sessionMs: 0,
+    assignment: [],
+    isLeader: false,
+    segments: [],
+    silences: [],
+  };
+}
+
+function turn(lane, kind, at) {
+  const last = lane.segments.at(-1);
+  if (last?.kind === kind) return;
+  lane.segments.push({ kind, from: last ? Math.max(at, last.from) : Math.min(at, lane.from) });
+  // Every turn but one is a member's own request, or the answer to it: then it was heard.
+  if (last && kind !== "missing") lane.heardAt = Math.max(lane.heardAt ?? 0, at);
+}
+
+/** A heartbeat. Only between two that this page heard itself can a silence have been: a description's may be old. */
+function hear(lane, at, { live = false } = {}) {
+  if (lane.heardAt !== null && at <= lane.heardAt) return;
+  if (live && lane.heardLive && isSilence(lane, at) && kindAt(lane) !== "joining") {
+    lane.silences.push({ from: lane.heardAt, to: at });
+  }
+  lane.heardAt = at;
+  lane.heardLive ||= live;
+}
+
+function end(lane, at, outcome) {
+  if (lane.to === null) lane.to = at;
+  lane.outcome ??= outcome;
+}
+
+function isSilence(lane, at) {
+  return at - lane.heardAt > Math.max(SILENT_AT_LEAST_MS, lane.sessionMs * SILENT_SHARE);
+}
+
+function kindAt(lane) {
+  return lane.segments.at(-1)?.kind ?? "stable";
+}
+
+/** How long a member has been silent, null while it is not. One whose request is parked need not beat. */
+export function silentMs(lane, at) {
+  const beats = ["stable", "missing"].includes(kindAt(lane));
+  return lane.to === null && beats && lane.heardAt !== null && isSilence(lane, at) ? at - lane.heardAt : null;
+}
+
+/** What a member is doing now, in one of URGENCY's words. */
+export function kindNow(lane, at) {
+  if (lane.to !== null) return "ended";
+  return silentMs(lane, at) !== null ? "silent" : kindAt(lane);
+}
+
+/** Whether a member joined a moment ago. */
+export function isNew(lane, at) {
+  return lane.to === null && at - lane.from < NEW_MS;
+}
+
+/** How many members did what at a moment: kind to count. */
+export function crowdAt(lanes, at) {
+  const counts = {};
+  for (const lane of lanes) {
+    if (at < lane.from || (lane.to !== null && at > lane.to)) continue;
+    const silent = lane.silences.some((one) => at >= one.from && at <= one.to);
+    const kind = silent ? "silent" : (lane.segments.findLast((one) => one.from <= at)?.kind ?? "stable");
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+}

@@ -1,0 +1,60 @@
+// The phase a group is in, in words: the counterpart of groups/views/phase.py, which a test compares.
+// Pure: knows no document and no clock.
+
+import { nameOf, visible } from "./formats.js";
+
+const CALM = {
+  Stable: "The group waits for nobody.",
+  Empty: "Nobody is in the group. Its offsets are kept until they expire.",
+  Dead: "The group is gone. A client that joins makes it anew.",
+  Assigning: "The coordinator works out a new assignment.",
+  Reconciling: "Members give up and take over partitions, each at its next heartbeat.",
+};
+
+const UNTIL = {
+  session: "is silent, and is removed when its session ends",
+  rebalance: "has not rejoined, and is removed when its rebalance timeout ends",
+  pending_member: "got a member id and has not joined with it; the id is given up when its time ends",
+  sync: "leads the group and has not handed out the partitions; the group starts over when its time ends",
+};
+
+/** `head`, `text`, and since when and until when (milliseconds since 1970, null for open). */
+export function phaseWords(group) {
+  const { phase } = group;
+  const since = Date.parse(phase.since);
+  if (!group.rebalance) return { head: group.state, text: CALM[group.state] ?? "", since, until: null };
+  const waiting = phase.waiting_for.map((one) => soonest(one, group));
+  const head = headOf(group, waiting);
+  if (!waiting.length) return { head, text: "", since, until: null };
+  const first = waiting.reduce((a, b) => (b.deadline < a.deadline ? b : a));
+  return { head, text: firstOf(first, phase.waiting_count), since, until: first.deadline };
+}
+
+function headOf(group, waiting) {
+  const { name, waiting_count: count } = group.phase;
+  if (name === "joining" && waiting[0]?.timer === "initial_delay") return "Waiting for more members";
+  if (name === "joining" && count) return `Waiting for ${count} of ${Math.max(group.member_count, count)} to rejoin`;
+  if (name === "joining") return "Everybody has rejoined";
+  return waiting.length ? "Waiting for the assignment" : "Handing out the assignment";
+}
+
+function firstOf(first, count) {
+  if (first.timer === "initial_delay") {
+    return "A new group waits a moment, so that members that start together share its first generation.";
+  }
+  const more = count > 1 ? ` And ${count - 1} more.` : "";
+  return `${first.name} ${UNTIL[first.timer] ?? "is awaited"}.${more}`;
+}
+
+/** An awaited member with its name, and with its session's end where that comes before the end of the wait. */
+function soonest(one, group) {
+  const deadline = Date.parse(one.deadline);
+  const member = group.members.find((row) => row.member_id === one.member_id);
+  if (!member) return { name: visible(one.client_id || one.member_id || "A member"), timer: one.timer, deadline };
+  const found = { name: nameOf(member), timer: one.timer, deadline };
+  if (one.timer === "rebalance" && member.last_heartbeat_at) {
+    const ends = Date.parse(member.last_heartbeat_at) + member.session_timeout_ms;
+    if (ends < deadline) return { ...found, timer: "session", deadline: ends };
+  }
+  return found;
+}
