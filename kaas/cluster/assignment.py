@@ -1,7 +1,7 @@
 """assignment.json: who the brokers are and what each of them owns, as the controller last wrote it.
 
 Shape: `<data>/__cluster/assignment.json`; field names are camel case, as other readers of the volume expect them.
-Rules: a reader refuses a lower controllerEpoch, and an older version of the same epoch. It is written whole or not at all.
+Rules: `order` says which of two is newer, the controllerEpoch before the version. It is written whole or not at all.
 """
 
 from __future__ import annotations

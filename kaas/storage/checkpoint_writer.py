@@ -1,14 +1,14 @@
 """The thread that writes the checkpoint files of groups, off the request path.
 
 Job: take jobs (what a group's files shall say), write them, report which are done.
-Rules: a file of a newer (coordinator epoch, version) is never replaced. A group's tombstone is written before its offsets file
-goes. A batch of files shares one flush of each folder. What fails is reported and left as it was; whoever asked tries again.
+Rules: a file of a newer (coordinator epoch, version) is never replaced or removed, one that cannot be understood is set aside.
+A group's tombstone is written before its offsets file goes. A batch of files shares one flush of each folder. What fails is
+reported and left as it was; whoever asked tries again.
 Must not know: the event loop, when a group is due.
 """
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import GroupEmpty, GroupStable
-from kaas.storage.files import flush_folder, write_whole
+from kaas.storage.files import flush_folder, set_aside, write_whole
 from kaas.storage.group_files import (
     GROUPS_FOLDER,
     OFFSETS_FOLDER,
@@ -98,7 +98,8 @@ class CheckpointWriter:
                 at, why = job.deleted
                 put(self._groups / name, tombstone_bytes(job.group_id, *order, at, why), order)
                 flush_folder(self._groups)
-                (self._offsets / name).unlink(missing_ok=True)
+                if may_replace(self._offsets / name, order):
+                    (self._offsets / name).unlink(missing_ok=True)
                 return Done(job=job)
             if job.offsets is not None:
                 put(self._offsets / name, offsets_bytes(job.group_id, *order, job.offsets), order)
@@ -111,7 +112,16 @@ class CheckpointWriter:
 
 def put(path: Path, data: bytes, order: tuple[int, int]) -> None:
     """Replace a checkpoint unless the one that is there is newer; the folder is flushed by the caller."""
-    with contextlib.suppress(FileNotFoundError, Unreadable):
-        if head_of(path.read_bytes()).order > order:
-            return
-    write_whole(path, data, flush=False)
+    if may_replace(path, order):
+        write_whole(path, data, flush=False)
+
+
+def may_replace(path: Path, order: tuple[int, int]) -> bool:
+    """Whether what stands in this place is older than (epoch, version), or nothing, once it is set aside if it is corrupt."""
+    try:
+        return head_of(path.read_bytes()).order <= order
+    except FileNotFoundError:
+        return True
+    except Unreadable:
+        set_aside(path)
+        return True

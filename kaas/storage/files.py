@@ -1,8 +1,9 @@
 """Files that are whole or not there: write aside, flush, rename, flush the folder.
 
+Job: replace files, and set them aside.
 Rules: the temporary name is unique and in the same folder, so that two writers cannot share one and a rename is atomic; it
 begins with a dot and ends in `.tmp`, so that a clean-up can tell it. An error leaves the old file as it was and no temporary
-one.
+one. A file that cannot be understood is renamed, never removed or overwritten: `<name>.corrupt`, `.corrupt-2` and so on.
 Errors: OSError of the step that failed.
 """
 
@@ -10,10 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from pathlib import Path
 
 TEMPORARY = ".tmp"
+CORRUPT = ".corrupt"
+
+_SET_ASIDE = re.compile(r"(.*)\.corrupt(-[0-9]+)?", re.DOTALL)
 
 
 def temporary_name(path: Path) -> Path:
@@ -24,8 +29,9 @@ def write_whole(path: Path, data: bytes, *, flush: bool = True) -> None:
     """Replace a file, durably; with `flush` off the caller flushes the folder."""
     aside = temporary_name(path)
     try:
-        with aside.open("xb", buffering=0) as file:
+        with aside.open("xb") as file:
             file.write(data)
+            file.flush()
             os.fdatasync(file.fileno())
         aside.replace(path)
     except BaseException:
@@ -36,10 +42,21 @@ def write_whole(path: Path, data: bytes, *, flush: bool = True) -> None:
         flush_folder(path.parent)
 
 
-def remove(path: Path) -> None:
-    """Remove a file durably; one that is not there is removed already."""
-    path.unlink(missing_ok=True)
+def set_aside(path: Path) -> Path:
+    """Rename a file so that its name says that it is corrupt; where it went."""
+    aside, count = path.with_name(path.name + CORRUPT), 1
+    while aside.exists():
+        count += 1
+        aside = path.with_name(f"{path.name}{CORRUPT}-{count}")
+    path.rename(aside)
     flush_folder(path.parent)
+    return aside
+
+
+def name_before(path: Path) -> str | None:
+    """The name that a file had before it was set aside; null if it was not."""
+    found = _SET_ASIDE.fullmatch(path.name)
+    return None if found is None else found[1]
 
 
 def flush_folder(folder: Path) -> None:

@@ -4,24 +4,24 @@ Job: state to JSON and back to records, so that a load runs the same `replay.app
 Shape: `<data>/__cluster/__consumer_offsets/<name>.json` and `<data>/__cluster/__groups/<name>.json`; both carry
 `coordinator_epoch` and `version` of the newest record they cover. Keys of offsets are "topic/partition", split at the last
 slash. Bytes are base64.
-Rules: a file of the older form (only `offsets` and `metadata`) loads as epoch 0, version 0, its group id being its name. A file
-that does not parse is never "no offsets": `Unreadable` says what is wrong.
+Rules: a file of the older form (only `offsets` and `metadata`) loads as epoch 0, version 0, its group id being its name, its
+commits being as old as the file. A file that does not parse is never "no offsets": `Unreadable` says what is wrong.
 Must not know: when to write, what to do about an unreadable file.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import unquote
 
 import msgspec
 
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
 from kaas.coordinator.records import GroupEmpty, GroupStable, StoredMember
-from kaas.storage.names import EMPTY
+from kaas.storage.names import id_of_stem
 
 OFFSETS_FOLDER = "__consumer_offsets"
 GROUPS_FOLDER = "__groups"
+SUFFIX = ".json"
 
 
 class Unreadable(Exception):
@@ -122,8 +122,11 @@ def offsets_bytes(group_id: str, epoch: int, version: int, offsets: dict[str, di
     return msgspec.json.format(_encode(file), indent=1)
 
 
-def offsets_of(data: bytes, path: Path) -> tuple[str, Head, list[tuple[str, int, OffsetEntry]]]:
-    """Group id, head and entries of an offsets file. Raises Unreadable."""
+def offsets_of(data: bytes, path: Path, written_at: int) -> tuple[str, Head, list[tuple[str, int, OffsetEntry]]]:
+    """Group id, head and entries of an offsets file. `written_at` (ms) is the commit time of those that have none.
+
+    Raises Unreadable.
+    """
     try:
         file = _decode_offsets(data)
         entries = []
@@ -134,20 +137,15 @@ def offsets_of(data: bytes, path: Path) -> tuple[str, Head, list[tuple[str, int,
                 offset,
                 file.leader_epochs.get(key, -1),
                 file.metadata.get(key, ""),
-                file.commit_times.get(key, 0),
+                file.commit_times.get(key, written_at),
                 file.expire_times.get(key),
                 topic_id,
             )
             entries.append((topic, partition, entry))
     except (msgspec.DecodeError, ValueError) as problem:
         raise Unreadable(f"{path.name}: {problem}") from None
-    group_id = file.group_id if file.group_id is not None else id_of_older_name(path)
+    group_id = file.group_id if file.group_id is not None else id_of_stem(path.name.removesuffix(SUFFIX))
     return group_id, Head(file.coordinator_epoch, file.version), entries
-
-
-def id_of_older_name(path: Path) -> str:
-    stem = path.name.removesuffix(".json")
-    return "" if stem == EMPTY else unquote(stem)
 
 
 def group_bytes(

@@ -1,51 +1,64 @@
 """Everything that is known of the groups on a volume, into state.
 
-Job: read the checkpoint files and every broker's journal, and apply what is newer than the checkpoints through the same code
+Job: read every broker's journal and the checkpoint files, and apply what is newer than the checkpoints through the same code
 that applies live changes. A restart, a crash and a move from another broker are this one case.
-Rules: an unreadable file is set aside under a name that says so and its group is broken until an operator decides (repairs the
-file, or deletes the group); it is never taken for empty and never overwritten. A broken group is known by the file that was set
-aside, so it stays broken over restarts.
+Rules
+- Journals are read before checkpoints: a journal file that its broker drops meanwhile is covered by a checkpoint read later.
+- An unreadable file is set aside under a name that says so, and its group is broken until an operator puts a readable file
+  in its place or removes the one set aside; it is never taken for empty and never overwritten. A broken group is known by
+  the file that was set aside, so it stays broken over restarts.
+- Another broker's files are only read.
 Must not know: threads, the event loop.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote
+from typing import TypeVar
 
 from kaas.coordinator import records, replay
+from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.group import Group
+from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import OFFSET_RECORDS, GenerationReserved, GroupDeleted, OffsetsCommitted, Record
+from kaas.storage.broken import BrokenGroups
+from kaas.storage.files import name_before, set_aside
 from kaas.storage.group_files import (
     GROUPS_FOLDER,
     OFFSETS_FOLDER,
+    SUFFIX,
+    GroupFile,
     Unreadable,
     group_of,
     membership_of,
     offsets_of,
 )
-from kaas.storage.journal import Entry, Fault, cut_torn_end, files_of, read_file, set_aside
-from kaas.storage.names import EMPTY
+from kaas.storage.journal import Entry, Fault, cut_torn_end, files_of, read_file
+from kaas.storage.names import file_stem
 
 JOURNAL_FOLDER = "__journal"
-CORRUPT = ".corrupt-"
+
+Order = tuple[int, int]
+"""(coordinator epoch, version)."""
+
+Content = TypeVar("Content")
 
 
 @dataclass(slots=True)
 class Loaded:
     """What was found.
 
-    `broken`: group id to a sentence. `faults`: sentences for the log. `needed`: journal file to the groups that have records
-    there which no checkpoint covers, with the newest (epoch, version) of each.
+    `faults`: sentences for the log. `needed`: journal file to the groups that have records there which no checkpoint covers,
+    with the newest (epoch, version) of each. `newest_epoch`: the highest coordinator epoch that anything was written in; what
+    is written from now on must have a higher one.
     """
 
     groups: dict[str, Group] = field(default_factory=dict)
-    broken: dict[str, str] = field(default_factory=dict)
+    broken: BrokenGroups = field(default_factory=BrokenGroups)
     faults: list[str] = field(default_factory=list)
-    needed: dict[Path, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    needed: dict[Path, dict[str, Order]] = field(default_factory=dict)
     newest_epoch: int = 0
 
 
@@ -53,8 +66,16 @@ class Loaded:
 class _Covered:
     """Up to where the checkpoints of one group reach."""
 
-    offsets: tuple[int, int] = (0, 0)
-    membership: tuple[int, int] = (0, 0)
+    offsets: Order = (0, 0)
+    membership: Order = (0, 0)
+
+
+@dataclass(slots=True)
+class _Journals:
+    """What the journals hold: records with the files they are in, and changes that are lost, with the reason."""
+
+    records: list[tuple[Entry, Record, Path]] = field(default_factory=list)
+    lost: list[tuple[Entry, str]] = field(default_factory=list)
 
 
 class Loader:
@@ -68,131 +89,170 @@ class Loader:
         self.covered: dict[str, _Covered] = {}
 
     def load(self) -> Loaded:
-        """Everything. Raises OSError when the volume cannot be read at all."""
+        """Everything. Raises OSError when a journal or a folder cannot be read."""
+        journals = self._journals()
         self._group_files()
         self._offsets_files()
-        entries = self._journal_entries()
-        for entry, record, path in sorted(entries, key=lambda e: (e[0].epoch, e[0].version)):
+        for entry, reason in journals.lost:
+            self._lost(entry, reason)
+        for entry, record, path in sorted(journals.records, key=lambda row: (row[0].epoch, row[0].version)):
             self._apply_entry(entry, record, path)
-        for group_id in self.found.broken:
-            self.found.groups.pop(group_id, None)
+        for group_id in [group_id for group_id in self.found.groups if group_id in self.found.broken]:
+            del self.found.groups[group_id]
         return self.found
 
-    def _cover(self, group_id: str) -> _Covered:
-        return self.covered.setdefault(group_id, _Covered())
+    # Journals
 
-    def _apply(self, group_id: str, record: Record, order: tuple[int, int]) -> None:
-        replay.apply(self.found.groups, group_id, record, self.wall_offset_ms)
-        group = self.found.groups.get(group_id)
-        if group is not None:
-            group.epoch, group.version = max((group.epoch, group.version), order)
-        self.found.newest_epoch = max(self.found.newest_epoch, order[0])
-
-    def _files(self, folder: str) -> Iterator[Path]:
-        """Checkpoints in a folder; those set aside make their groups broken."""
-        place = self.folder / folder
-        if not place.is_dir():
-            return
-        for path in sorted(place.iterdir()):
-            if path.suffix == ".json":
-                yield path
-            elif CORRUPT in path.name and not path.with_name(path.name.split(CORRUPT)[0]).exists():
-                self._broken(path.name.split(".json")[0], f"its file was set aside as {path.name}")
-
-    def _broken(self, stem: str, reason: str) -> None:
-        group_id = "" if stem == EMPTY else unquote(stem)
-        self.found.broken[group_id] = reason
-        self.found.faults.append(f"group {group_id!r}: {reason}")
-
-    def _set_aside(self, path: Path, problem: Exception) -> None:
-        aside = path.with_name(f"{path.name}{CORRUPT}{int(time.time())}")
-        path.rename(aside)
-        self._broken(path.name.removesuffix(".json"), f"{problem}; set aside as {aside.name}")
-
-    def _group_files(self) -> None:
-        for path in self._files(GROUPS_FOLDER):
-            try:
-                file = group_of(path.read_bytes(), path)
-            except Unreadable as problem:
-                self._set_aside(path, problem)
-                continue
-            order = (file.coordinator_epoch, file.version)
-            cover = self._cover(file.group_id)
-            cover.membership = order
-            if file.deleted_at is not None:
-                cover.offsets = order
-                continue
-            self._apply(file.group_id, GenerationReserved(file.reserved_generation), order)
-            membership = membership_of(file)
-            if membership is not None:
-                self._apply(file.group_id, membership, order)
-
-    def _offsets_files(self) -> None:
-        for path in self._files(OFFSETS_FOLDER):
-            try:
-                group_id, head, entries = offsets_of(path.read_bytes(), path)
-            except Unreadable as problem:
-                self._set_aside(path, problem)
-                continue
-            cover = self._cover(group_id)
-            if head.order < cover.offsets:  # the group was deleted after this was written
-                continue
-            cover.offsets = head.order
-            self._apply(group_id, OffsetsCommitted(entries), head.order)
-
-    def _journal_entries(self) -> list[tuple[Entry, Record, Path]]:
-        """Every readable entry of every broker."""
-        found: list[tuple[Entry, Record, Path]] = []
-        journals = self.folder / JOURNAL_FOLDER
-        for folder in sorted(journals.iterdir()) if journals.is_dir() else []:
+    def _journals(self) -> _Journals:
+        """Every entry of every broker."""
+        found = _Journals()
+        place = self.folder / JOURNAL_FOLDER
+        for folder in sorted(place.iterdir()) if place.is_dir() else []:
             files = files_of(folder)
             for number, path in files:
-                items = list(read_file(path, newest=number == files[-1][0]))
-                faults = [item for item in items if isinstance(item, Fault)]
-                place = self._faulty(path, faults, own=folder.name == self.broker) if faults else path
-                for item in items:
-                    if isinstance(item, Entry):
-                        self._decode(item, place, found)
+                try:
+                    items = list(read_file(path, newest=number == files[-1][0]))
+                except FileNotFoundError:  # its broker has dropped it
+                    continue
+                self._sort_out(path, items, found, own=folder.name == self.broker)
         return found
 
-    def _decode(self, entry: Entry, path: Path, found: list[tuple[Entry, Record, Path]]) -> None:
-        try:
-            found.append((entry, records.decode(entry.body), path))
-        except ValueError as problem:
-            self._doubtful(entry, f"an entry of {path.name} cannot be read: {problem}")
+    def _sort_out(self, path: Path, items: list[Entry | Fault], found: _Journals, *, own: bool) -> None:
+        """Report the faults of one file, cut its torn end off or set it aside, and decode the rest."""
+        for item in items:
+            if isinstance(item, Fault):
+                self._faulty(item, found, own=own)
+        if own and any(isinstance(item, Fault) and not item.torn for item in items) and name_before(path) is None:
+            path = set_aside(path)
+            self.found.faults.append(f"a journal file was set aside as {path.name}")
+        for item in items:
+            if isinstance(item, Entry):
+                try:
+                    found.records.append((item, records.decode(item.body), path))
+                except ValueError as problem:
+                    found.lost.append((item, f"an entry of {path.name} cannot be read: {problem}"))
 
-    def _faulty(self, path: Path, faults: list[Fault], *, own: bool) -> Path:
-        """Cut a torn end off, or set the file aside; where the file is now."""
-        if all(fault.torn for fault in faults):
-            for fault in faults:
-                self.found.faults.append(f"{path.name}: dropped a torn end at byte {fault.at_byte} ({fault.reason})")
-                if own:
-                    cut_torn_end(fault)
-            return path
-        aside = set_aside(path)
-        for fault in faults:
-            self.found.faults.append(f"{aside.name}: {fault.reason} at byte {fault.at_byte}")
-            if fault.entry is not None:
-                self._doubtful(fault.entry, f"an entry in {aside.name} is corrupt at byte {fault.at_byte}")
-        return aside
+    def _faulty(self, fault: Fault, found: _Journals, *, own: bool) -> None:
+        if fault.torn:
+            self.found.faults.append(f"{fault.path.name}: dropped a torn end at byte {fault.at_byte} ({fault.reason})")
+            if own:
+                cut_torn_end(fault)
+            return
+        reason = f"{fault.path.name}: {fault.reason} at byte {fault.at_byte}"
+        self.found.faults.append(reason)
+        if fault.entry is not None:
+            found.lost.append((fault.entry, reason))
 
-    def _doubtful(self, entry: Entry, reason: str) -> None:
-        """A change of this group is lost, unless a checkpoint covers it."""
+    def _lost(self, entry: Entry, reason: str) -> None:
+        """A change of this group is lost, unless its checkpoints cover it."""
         cover = self._cover(entry.group_id)
         if (entry.epoch, entry.version) > min(cover.offsets, cover.membership):
-            self.found.broken[entry.group_id] = reason
-            self.found.faults.append(f"group {entry.group_id!r}: {reason}")
+            self._broken(file_stem(entry.group_id), reason)
 
     def _apply_entry(self, entry: Entry, record: Record, path: Path) -> None:
         """One entry of a journal, unless the checkpoints of its group are newer."""
         order = (entry.epoch, entry.version)
+        self.found.newest_epoch = max(self.found.newest_epoch, entry.epoch)
         cover = self._cover(entry.group_id)
         if isinstance(record, GroupDeleted):
-            newer = order > min(cover.membership, cover.offsets)
-        elif isinstance(record, OFFSET_RECORDS):
-            newer = order > cover.offsets
+            newer = self._apply_tombstone(entry.group_id, record, order, cover)
         else:
-            newer = order > cover.membership
+            newer = order > (cover.offsets if isinstance(record, OFFSET_RECORDS) else cover.membership)
+            if newer:
+                self._apply(entry.group_id, record, order)
         if newer:
-            self._apply(entry.group_id, record, order)
             self.found.needed.setdefault(path, {})[entry.group_id] = order
+
+    def _apply_tombstone(self, group_id: str, record: GroupDeleted, order: Order, cover: _Covered) -> bool:
+        """End a group, save a part of it of which the checkpoint is of its next life; whether there was anything to end."""
+        ends_offsets, ends_membership = order > cover.offsets, order > cover.membership
+        group = self.found.groups.get(group_id)
+        if ends_offsets and ends_membership:
+            self._apply(group_id, record, order)
+        elif ends_offsets and group is not None:
+            group.offsets.clear()
+            group.staged.clear()
+        elif ends_membership and group is not None:
+            group.classic, group.stored = ClassicGroup(group_id=group_id), None
+        return ends_offsets or ends_membership
+
+    # Checkpoints
+
+    def _group_files(self) -> None:
+        for group_id, (order, file) in self._newest(GROUPS_FOLDER, read_group).items():
+            cover = self._cover(group_id)
+            cover.membership = order
+            if file.deleted_at is not None:
+                cover.offsets = order
+                continue
+            self._apply(group_id, GenerationReserved(file.reserved_generation), order)
+            membership = membership_of(file)
+            if membership is not None:
+                self._apply(group_id, membership, order)
+
+    def _offsets_files(self) -> None:
+        for group_id, (order, entries) in self._newest(OFFSETS_FOLDER, read_offsets).items():
+            cover = self._cover(group_id)
+            if order >= cover.offsets:  # otherwise the group was deleted after this was written
+                cover.offsets = order
+                self._apply(group_id, OffsetsCommitted(entries), order)
+
+    def _newest(
+        self, folder: str, read: Callable[[Path], tuple[str, Order, Content]]
+    ) -> dict[str, tuple[Order, Content]]:
+        """By group, the newest readable checkpoint in a folder; a copy under another name may be an older one."""
+        newest: dict[str, tuple[Order, Content]] = {}
+        for path in self._files(folder):
+            try:
+                group_id, order, content = read(path)
+            except FileNotFoundError:  # its group was deleted by its broker
+                continue
+            except Unreadable as problem:
+                aside = set_aside(path)
+                self._broken(path.name.removesuffix(SUFFIX), f"{problem}; set aside as {aside.name}")
+                continue
+            except OSError as problem:
+                self._broken(path.name.removesuffix(SUFFIX), f"{path.name}: {problem}")
+                continue
+            if group_id not in newest or order > newest[group_id][0]:
+                newest[group_id] = order, content
+            self.found.newest_epoch = max(self.found.newest_epoch, order[0])
+        return newest
+
+    def _files(self, folder: str) -> Iterator[Path]:
+        """Checkpoints in a folder. One that was set aside, with nothing in its place, makes its group broken."""
+        place = self.folder / folder
+        for path in sorted(place.iterdir()) if place.is_dir() else []:
+            before = name_before(path)
+            if path.suffix == SUFFIX:
+                yield path
+            elif before is not None and not path.with_name(before).exists():
+                self._broken(before.removesuffix(SUFFIX), f"its file was set aside as {path.name}")
+
+    # Both
+
+    def _cover(self, group_id: str) -> _Covered:
+        return self.covered.setdefault(group_id, _Covered())
+
+    def _broken(self, stem: str, reason: str) -> None:
+        self.found.broken.add(stem, reason)
+        self.found.faults.append(f"group file {stem!r}: {reason}")
+
+    def _apply(self, group_id: str, record: Record, order: Order) -> None:
+        replay.apply(self.found.groups, group_id, record, self.wall_offset_ms)
+        group = self.found.groups.get(group_id)
+        if group is not None:
+            group.epoch, group.version = max((group.epoch, group.version), order)
+
+
+def read_group(path: Path) -> tuple[str, Order, GroupFile]:
+    """Group id, order and content of a group-state file. Raises Unreadable, OSError."""
+    file = group_of(path.read_bytes(), path)
+    return file.group_id, (file.coordinator_epoch, file.version), file
+
+
+def read_offsets(path: Path) -> tuple[str, Order, list[tuple[str, int, OffsetEntry]]]:
+    """Group id, order and content of an offsets file. Raises Unreadable, OSError."""
+    written_at = int(path.stat().st_mtime * 1000)
+    group_id, head, entries = offsets_of(path.read_bytes(), path, written_at)
+    return group_id, head.order, entries

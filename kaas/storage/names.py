@@ -9,7 +9,7 @@ Must not know: what the files hold.
 from __future__ import annotations
 
 import hashlib
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 LONGEST_BYTES = 200
 KEPT_BYTES = 150
@@ -27,3 +27,8 @@ def file_stem(group_id: str) -> str:
         return name
     digest = hashlib.sha256(group_id.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{name[:KEPT_BYTES]}~{digest[:32]}"
+
+
+def id_of_stem(stem: str) -> str:
+    """The group id of a name. Of a name that was cut short only the part that it keeps."""
+    return "" if stem == EMPTY else unquote(stem, errors="surrogatepass")

@@ -78,12 +78,13 @@ class Cursor:
         return count
 
     def topic_partitions(self) -> dict[str, tuple[int, ...]]:
-        found: dict[str, tuple[int, ...]] = {}
+        """Topic to partitions; rows of one topic are joined."""
+        found: dict[str, list[int]] = {}
         for _ in range(self.count(6)):
             topic = self.string()
             count = self.count(4)
-            found[topic] = found.get(topic, ()) + struct.unpack(f">{count}i", self.take(4 * count))
-        return found
+            found.setdefault(topic, []).extend(struct.unpack(f">{count}i", self.take(4 * count)))
+        return {topic: tuple(partitions) for topic, partitions in found.items()}
 
     def more(self) -> bool:
         return self.at < len(self.data)

@@ -22,7 +22,6 @@ Reader = Callable[[Any, int], tuple[Any, int]]
 """(buffer, offset) to (message, bytes read)."""
 
 
-
 class Unreadable(Exception):
     """Bytes that are not the message they should be."""
 

@@ -22,6 +22,7 @@ from kaas.coordinator.records import (
     OffsetsDeleted,
     StoredMember,
 )
+from tests.support.laws import law
 
 texts = st.text(max_size=20)
 numbers = st.integers(-(2**63), 2**63 - 1)
@@ -51,17 +52,20 @@ any_record = st.one_of(
 
 
 @given(any_record)
+@law
 def test_a_record_comes_back_as_it_was(record):
     assert records.decode(records.encode(record)) == record
 
 
 @given(st.binary(max_size=60))
+@law
 def test_bytes_that_are_no_record_are_a_value_error_and_nothing_else(data):
     with contextlib.suppress(ValueError):
         records.decode(data)
 
 
 @given(any_record, st.data())
+@law
 def test_a_record_that_is_cut_short_is_never_another_one(record, data):
     whole = records.encode(record)
     cut = data.draw(st.integers(0, len(whole) - 1))

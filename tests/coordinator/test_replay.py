@@ -23,6 +23,7 @@ from kaas.coordinator.records import (
     StoredMember,
 )
 from tests.support.groups import RANGE
+from tests.support.laws import law
 
 WALL_OFFSET_MS = 1_000
 
@@ -137,6 +138,7 @@ def durable(groups: dict) -> dict:
 
 
 @given(st.lists(records, max_size=12))
+@law
 def test_any_journal_can_be_replayed_and_its_groups_are_sound(history):
     groups = replayed(*history)
     for group in groups.values():
@@ -145,5 +147,6 @@ def test_any_journal_can_be_replayed_and_its_groups_are_sound(history):
 
 
 @given(st.lists(records, max_size=8), records)
+@law
 def test_applying_the_newest_record_once_more_does_no_harm(history, last):
     assert durable(replayed(*history, last, last)) == durable(replayed(*history, last))

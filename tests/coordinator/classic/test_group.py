@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kaas.coordinator.classic.group import ClassicGroup, Member
 from kaas.coordinator.classic.states import State
 from tests.support.groups import protocols, subscription
+from tests.support.laws import law
 
 NAMES = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
@@ -141,6 +142,7 @@ def histories(draw):
 
 
 @given(histories())
+@law
 def test_members_that_were_accepted_always_have_a_protocol_in_common(steps):
     g = group()
     for number, names, goes in steps:

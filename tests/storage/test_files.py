@@ -1,0 +1,73 @@
+"""Files that are whole or not there, and what cannot be understood is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from kaas.storage import files
+from tests.support.disk import refusing
+
+
+def test_a_file_is_made_and_replaced_whole(tmp_path):
+    path = tmp_path / "a.json"
+    files.write_whole(path, b"one")
+    files.write_whole(path, b"another")
+    assert path.read_bytes() == b"another"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "replace"])
+def test_an_error_leaves_the_old_file_and_no_temporary_one(tmp_path, call):
+    path = tmp_path / "a.json"
+    files.write_whole(path, b"old")
+    with refusing(call), pytest.raises(OSError, match="refuses"):
+        files.write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_cannot_be_flushed_is_an_error(tmp_path):
+    with refusing("fsync"), pytest.raises(OSError, match="refuses"):
+        files.write_whole(tmp_path / "a", b"x")
+    with refusing("fsync"):
+        files.write_whole(tmp_path / "a", b"x", flush=False)
+
+
+def test_temporary_names_are_unique_hidden_and_in_the_same_folder(tmp_path):
+    """K7: two commits shared one temporary file."""
+    path = tmp_path / ("n" * 250)
+    names = {files.temporary_name(path) for _ in range(100)}
+    assert len(names) == 100
+    assert all(n.parent == tmp_path and n.name.startswith(".") and n.suffix == files.TEMPORARY for n in names)
+    assert all(len(n.name) < 120 for n in names)
+
+
+def test_what_is_set_aside_says_so_and_is_never_overwritten(tmp_path):
+    """K8: a corrupt file was overwritten."""
+    path = tmp_path / "a.json"
+    asides = []
+    for text in (b"1", b"2", b"3"):
+        path.write_bytes(text)
+        asides.append(files.set_aside(path))
+    assert [(p.name, p.read_bytes()) for p in asides] == [
+        ("a.json.corrupt", b"1"),
+        ("a.json.corrupt-2", b"2"),
+        ("a.json.corrupt-3", b"3"),
+    ]
+    assert not path.exists()
+    assert {files.name_before(p) for p in asides} == {"a.json"}
+
+
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [
+        ("a.json", None),
+        ("a.json.corrupt", "a.json"),
+        ("a.json.corrupt-12", "a.json"),
+        ("a.json.corrupt-x", None),
+        ("a.json.corrupt.json", None),
+        ("a.json.corrupt.json.corrupt", "a.json.corrupt.json"),
+    ],
+)
+def test_the_name_before_is_found_again(tmp_path, name, before):
+    assert files.name_before(tmp_path / name) == before
