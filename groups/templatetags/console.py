@@ -127,6 +127,12 @@ def duration(milliseconds: float | str | None) -> str:
     return f"{int(seconds / 86_400)} d"
 
 
+@register.filter
+def seconds(milliseconds: int) -> str:
+    """An age in seconds with one digit behind the point: 0.3 s."""
+    return f"{milliseconds / 1_000:.1f} s"
+
+
 @register.simple_tag
 def moment(iso: str | None, form: str = "ago") -> SafeString | str:
     """A time: `ago` relative to now, `clock` as hours, minutes and seconds, `full` whole. Scripts turn it into the

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from groups.templatetags.console import name_of, visible
+from groups.templatetags.console import duration, name_of, visible
 
 Row = Mapping[str, Any]
 
@@ -37,8 +37,8 @@ _CALM = {
 }
 
 _UNTIL = {
-    "session": "is silent, and is removed when its session ends",
-    "rebalance": "has not rejoined, and is removed when its rebalance timeout ends",
+    "session": "is silent, and is removed when its session of {session} ends",
+    "rebalance": "has not rejoined, and is removed when its rebalance timeout of {rebalance} ends",
     "pending_member": "got a member id and has not joined with it; the id is given up when its time ends",
     "sync": "leads the group and has not handed out the partitions; the group starts over when its time ends",
 }
@@ -75,7 +75,8 @@ def _first(first: Row, count: int) -> str:
     if first["timer"] == "initial_delay":
         return "A new group waits a moment, so that members that start together share its first generation."
     more = f" And {count - 1} more." if count > 1 else ""
-    return f"{first['name']} {_UNTIL.get(first['timer'], 'is awaited')}.{more}"
+    until = _UNTIL.get(first["timer"], "is awaited").format_map(first)
+    return f"{first['name']} {until}.{more}"
 
 
 def _soonest(one: Row, group: Row) -> dict[str, Any]:
@@ -83,8 +84,14 @@ def _soonest(one: Row, group: Row) -> dict[str, Any]:
     member = next((row for row in group["members"] if row["member_id"] == one["member_id"]), None)
     if member is None:
         name = visible(one["client_id"] or one["member_id"] or "A member")
-        return {"name": name, "timer": one["timer"], "deadline": one["deadline"]}
-    found = {"name": name_of(member), "timer": one["timer"], "deadline": one["deadline"]}
+        return {"name": name, "timer": one["timer"], "deadline": one["deadline"], "session": "", "rebalance": ""}
+    found = {
+        "name": name_of(member),
+        "timer": one["timer"],
+        "deadline": one["deadline"],
+        "session": duration(member["session_timeout_ms"]),
+        "rebalance": duration(member["rebalance_timeout_ms"]),
+    }
     if one["timer"] == "rebalance" and member["last_heartbeat_at"]:
         ends = _ms(member["last_heartbeat_at"]) + member["session_timeout_ms"]
         if ends < _ms(one["deadline"]):

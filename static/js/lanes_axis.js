@@ -6,6 +6,7 @@ import { clockText } from "./times.js";
 const SVG = "http://www.w3.org/2000/svg";
 const STEPS_MS = [5000, 10_000, 15_000, 30_000, 60_000, 120_000, 180_000, 300_000];
 const LABEL_PX = 84;
+const SHORT_LABEL_PX = 28;
 const LABEL_Y = 13;
 const GRID_Y = 20;
 
@@ -35,7 +36,8 @@ export function drawOver(group, model, scale, now, height) {
     parts.push(shade);
   }
   parts.push(...grid(scale, from, now, height));
-  for (const mark of model.generations.filter((one) => one.at > from)) parts.push(...generation(mark, scale, now, height));
+  const marks = model.generations.filter((one) => one.at > from).sort((a, b) => a.at - b.at);
+  marks.forEach((mark, index) => parts.push(...generation(mark, marks[index + 1], scale, now, height)));
   group.replaceChildren(...parts);
 }
 
@@ -50,14 +52,13 @@ function grid(scale, from, now, height) {
   return parts;
 }
 
-function generation({ at, generation: number }, scale, now, height) {
+/** A mark's label has the room up to the next mark: it is shortened, or left out. */
+function generation({ at, generation: number }, next, scale, now, height) {
   const x = scale.x(at);
-  const atEdge = scale.x(now) - x < LABEL_PX;
-  const place = atEdge ? { x: x - 5, "text-anchor": "end" } : { x: x + 5 };
-  return [
-    svg("line", { class: "generation", x1: x, x2: x, y1: GRID_Y, y2: height }),
-    svg("text", { class: "generation-label", y: height - 4, ...place }, `generation ${number}`),
-  ];
+  const line = svg("line", { class: "generation", x1: x, x2: x, y1: GRID_Y, y2: height });
+  const room = (next ? scale.x(next.at) : scale.x(now)) - x;
+  const text = room > LABEL_PX ? `generation ${number}` : room > SHORT_LABEL_PX ? String(number) : "";
+  return [line, svg("text", { class: "generation-label", x: x + 5, y: height - 4 }, text)];
 }
 
 /** The pattern that silence is drawn with; patterns are found by their id in the whole page. */

@@ -2,8 +2,9 @@
 //
 // Job: from a description, its changes and finished rebalances to lanes of segments, rebalance spans and generation marks.
 // Rules: times are the server's, in milliseconds since 1970. What was before the page was opened is told from the finished
-// rebalances, as exactly as those know it. A member is silent since its last heartbeat once it missed one by far; a member
-// that left keeps its lane until it leaves the window. Bounded: what is older than KEEP_MS is dropped.
+// rebalances, as exactly as those know it. A member is silent since its last heartbeat once it missed one by far. A member
+// that left keeps its lane until that leaves the window; one of the same name and host that comes later goes on in that
+// lane, because it is the same process to whoever looks after it. Bounded: what is older than KEEP_MS is dropped.
 // Pure: knows no document and no clock.
 
 import { nameOf, memberName } from "./formats.js";
@@ -29,6 +30,11 @@ const SILENT_SHARE = 0.5;
 const SILENT_AT_LEAST_MS = 3500;
 /** A member is new for so long. */
 const NEW_MS = 30_000;
+/** A member's own join lies at most so long after the start of the rebalance that it set off. */
+const JOIN_MS = 1000;
+
+/** Causes by which a member goes, and how its lane ends. */
+const ENDS = { session_expired: "expired", rebalance_timeout: "late", member_left: "left", member_removed: "removed" };
 
 export class LanesModel {
   constructor() {
@@ -80,7 +86,8 @@ export class LanesModel {
     let lane = this.lanes.get(member.member_id);
     if (!lane) {
       lane = newLane(member.member_id, Math.min(at, Date.parse(member.joined_at ?? "") || at));
-      this.lanes.set(lane.id, lane);
+      Object.assign(lane, { name: nameOf(member), host: member.host });
+      this.add(lane);
     }
     if (lane.to !== null) Object.assign(lane, { to: null, outcome: null });
     Object.assign(lane, {
@@ -94,6 +101,20 @@ export class LanesModel {
     turn(lane, KINDS[member.state] ?? "stable", at);
   }
 
+  /** A new lane; it goes on in the lane of somebody of that name who is gone. */
+  add(lane) {
+    const gone = [...this.lanes.values()]
+      .filter((one) => one.to !== null && one.to <= lane.from && one.name === lane.name)
+      .filter((one) => !one.host || !lane.host || one.host === lane.host)
+      .sort((a, b) => b.to - a.to)[0];
+    if (gone) {
+      this.lanes.delete(gone.id);
+      lane.earlier = [...gone.earlier, gone];
+      lane.host ||= gone.host;
+    }
+    this.lanes.set(lane.id, lane);
+  }
+
   seeRebalance(group, at) {
     const open = this.spans.find((span) => span.to === null);
     if (group?.rebalance && !open) {
@@ -104,8 +125,8 @@ export class LanesModel {
   }
 
   expire(lane, at, silentMs) {
-    const since = silentMs === null || silentMs === undefined ? lane.heardAt : at - silentMs;
-    if (since !== null) lane.silences.push({ from: Math.max(since, lane.from), to: at });
+    const since = (silentMs ?? null) === null ? lane.heardAt : at - silentMs;
+    if (since) lane.silences.push({ from: Math.max(since, lane.from), to: at });
     end(lane, at, "expired");
   }
 
@@ -116,54 +137,66 @@ export class LanesModel {
   /** Members that are here now, and those that went in a rebalance that is remembered. */
   recall(group, past, at) {
     const recent = past.filter((one) => Date.parse(one.ended_at) > at - KEEP_MS).reverse();
+    const joined = new Map();
     for (const one of recent) {
-      this.spans.push({ from: Date.parse(one.started_at), to: Date.parse(one.ended_at), cause: one.cause_text });
+      const began = Date.parse(one.started_at);
+      this.spans.push({ from: began, to: Date.parse(one.ended_at), cause: one.cause_text });
       this.mark(Date.parse(one.ended_at), one.generation_after);
+      for (const cause of [one, ...one.also]) {
+        if (cause.cause === "member_joined") joined.set(cause.member_id, began);
+        else this.recallEnd(cause, joined.get(cause.member_id) ?? at - KEEP_MS, began, group, recent);
+      }
     }
     for (const member of group?.members ?? []) this.recallMember(member, group, recent, at);
-    for (const one of recent) {
-      for (const cause of [one, ...one.also]) this.recallEnd(cause, Date.parse(one.started_at));
-    }
   }
 
   recallMember(member, group, recent, at) {
     const from = Math.max(Date.parse(member.joined_at ?? "") || 0, at - KEEP_MS);
     const lane = newLane(member.member_id, from);
-    this.lanes.set(lane.id, lane);
-    turn(lane, "stable", from);
-    for (const one of recent) {
-      let since = Date.parse(one.started_at);
-      for (const phase of one.phases) {
-        if (since >= from || phase.name === "joining") turn(lane, KINDS[phase.name] ?? phase.name, Math.max(since, from));
-        since += phase.duration_ms;
-      }
-      turn(lane, "stable", Math.max(Date.parse(one.ended_at), from));
-    }
+    Object.assign(lane, { name: nameOf(member), host: member.host });
+    this.add(lane);
+    recallSegments(lane, recent, Infinity);
     const running = group.rebalance && member.state !== "stable";
     if (running) turn(lane, KINDS[member.state] ?? "stable", Math.max(Date.parse(group.rebalance.started_at), from));
   }
 
-  recallEnd(cause, at) {
-    const went = ["session_expired", "member_left", "member_removed", "rebalance_timeout"].includes(cause.cause);
-    if (!went || !cause.member_id || this.lanes.has(cause.member_id)) return;
-    const lane = newLane(cause.member_id, at - KEEP_MS);
+  recallEnd(cause, from, at, group, recent) {
+    const present = group?.members.some((member) => member.member_id === cause.member_id);
+    if (!(cause.cause in ENDS) || !cause.member_id || present) return;
+    const lane = newLane(cause.member_id, from);
     lane.name = cause.detail?.instance_id || cause.detail?.client_id || memberName(cause.member_id);
-    this.lanes.set(lane.id, lane);
-    turn(lane, "stable", lane.from);
-    if (cause.cause === "session_expired") this.expire(lane, at, cause.detail?.silent_ms);
-    else end(lane, at, cause.cause === "rebalance_timeout" ? "expired" : "left");
+    this.add(lane);
+    recallSegments(lane, recent, at);
+    if (ENDS[cause.cause] === "expired") this.expire(lane, at, cause.detail?.silent_ms ?? null);
+    else end(lane, at, ENDS[cause.cause]);
   }
 
   forget(at) {
     const oldest = at - KEEP_MS;
     for (const [memberId, lane] of this.lanes) {
       if (lane.to !== null && lane.to < oldest) this.lanes.delete(memberId);
+      lane.earlier = lane.earlier.filter((one) => one.to > oldest);
       while (lane.segments.length > 1 && lane.segments[1].from < oldest) lane.segments.shift();
       while (lane.silences.length && lane.silences[0].to < oldest) lane.silences.shift();
     }
     this.spans = this.spans.filter((span) => span.to === null || span.to > oldest);
     this.generations = this.generations.filter((one) => one.at > oldest);
   }
+}
+
+/** What a member did in the rebalances that are remembered, up to a moment. */
+function recallSegments(lane, recent, until) {
+  turn(lane, "stable", lane.from);
+  for (const one of recent) {
+    let since = Date.parse(one.started_at);
+    if (since < lane.from - JOIN_MS || since >= until) continue;
+    for (const phase of one.phases) {
+      turn(lane, KINDS[phase.name] ?? "syncing", Math.max(since, lane.from));
+      since += phase.duration_ms;
+    }
+    turn(lane, "stable", Math.max(Date.parse(one.ended_at), lane.from));
+  }
+  lane.heardAt = null;
 }
 
 function newLane(id, from) {
@@ -181,6 +214,7 @@ function newLane(id, from) {
     isLeader: false,
     segments: [],
     silences: [],
+    earlier: [],
   };
 }
 
@@ -235,7 +269,7 @@ export function isNew(lane, at) {
 /** How many members did what at a moment: kind to count. */
 export function crowdAt(lanes, at) {
   const counts = {};
-  for (const lane of lanes) {
+  for (const lane of lanes.flatMap((one) => [...one.earlier, one])) {
     if (at < lane.from || (lane.to !== null && at > lane.to)) continue;
     const silent = lane.silences.some((one) => at >= one.from && at <= one.to);
     const kind = silent ? "silent" : (lane.segments.findLast((one) => one.from <= at)?.kind ?? "stable");

@@ -71,8 +71,12 @@ export class LanesView {
     this.showMore();
   }
 
+  /** Of many members only those that are not simply stable, unless all are asked for. */
   visibleIds() {
-    return this.many && !this.all ? this.order.slice(0, SHOWN_OF_MANY) : this.order;
+    if (!this.many || this.all) return this.order;
+    const at = now();
+    const stirred = this.order.filter((id) => kindNow(this.model.lanes.get(id), at) !== "stable");
+    return stirred.slice(0, SHOWN_OF_MANY);
   }
 
   showMore() {
@@ -80,8 +84,8 @@ export class LanesView {
     this.more.hidden = !this.many;
     this.crowd.hidden = !this.many;
     const [text, button] = this.more.children;
-    text.textContent = hidden ? `${number(hidden)} more, none of them more urgent than these.` : "";
-    button.textContent = this.all ? "Show the urgent ones" : `Show all ${number(this.order.length)}`;
+    text.textContent = this.all || !hidden ? "" : moreText(hidden, this.order.length);
+    button.textContent = this.all ? "Show only what stirs" : `Show all ${number(this.order.length)}`;
     button.setAttribute("aria-expanded", String(this.all));
   }
 
@@ -145,6 +149,10 @@ export class LanesView {
   }
 
   segments(lane, height) {
+    return [...lane.earlier, lane].flatMap((one) => this.segmentsOf(one, height));
+  }
+
+  segmentsOf(lane, height) {
     const end = lane.to ?? this.scale.origin + KEEP_MS * 1000;
     const parts = lane.segments.map((one, index) => {
       const to = Math.min(lane.segments[index + 1]?.from ?? end, end);
@@ -152,6 +160,7 @@ export class LanesView {
     });
     for (const one of lane.silences) parts.push(this.bar("seg-silent", one.from, one.to, height));
     if (silentMs(lane, now()) !== null) parts.push(this.bar("seg-silent", lane.heardAt, end, height));
+    if (lane.to !== null) parts.push(svg("rect", { class: `end-${lane.outcome}`, x: this.scale.x(lane.to) - 2, width: 3, height }));
     return parts.filter(Boolean);
   }
 
@@ -251,6 +260,10 @@ export class LanesView {
   }
 }
 
+function moreText(hidden, all) {
+  return hidden === all ? "Every member is stable." : `${number(hidden)} more, none of them more urgent than these.`;
+}
+
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -258,11 +271,11 @@ function setText(element, text) {
 const byName = (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }) || (a.id < b.id ? -1 : 1);
 
 function byUrgency(at) {
-  const rank = (lane) => (isNew(lane, at) ? 3.5 : URGENCY.indexOf(kindNow(lane, at)));
-  return (a, b) => Math.min(rank(a), URGENCY.indexOf(kindNow(a, at))) - Math.min(rank(b), URGENCY.indexOf(kindNow(b, at))) || byName(a, b);
+  const rank = (lane) => URGENCY.indexOf(kindNow(lane, at)) - (isNew(lane, at) ? 0.5 : 0);
+  return (a, b) => rank(a) - rank(b) || byName(a, b);
 }
 
-const OUTCOMES = { left: "left", expired: "session expired", fenced: "fenced" };
+const OUTCOMES = { expired: "session expired", late: "did not rejoin", removed: "removed", fenced: "fenced" };
 
 /** What stands beside a lane, and in which tone: the state that matters, else what the member holds. */
 function noteOf(lane, at) {

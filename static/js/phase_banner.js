@@ -22,7 +22,7 @@ export function showPhase(group) {
   banner.dataset.phase = group.rebalance ? group.phase.name : "calm";
   set(head, words.head);
   set(text, words.text);
-  showCause(group.rebalance);
+  showCause(group);
   if (!group.rebalance) clock.replaceChildren("since ", time(group.phase.since, "clock"));
   if (said.dataset.said !== words.head) {
     said.dataset.said = words.head;
@@ -31,11 +31,11 @@ export function showPhase(group) {
   tick();
 }
 
-function showCause(rebalance) {
-  cause.hidden = !rebalance;
-  if (!rebalance) return;
-  const also = rebalance.also.map((one) => ` Also: ${visible(one.cause_text)}`);
-  set(cause, `Began because: ${visible(rebalance.cause_text)}${also.join("")}`);
+/** The line is always there, so that nothing below it moves when a rebalance begins. */
+function showCause({ rebalance, last_rebalance: last }) {
+  const also = (rebalance?.also ?? []).map((one) => ` Also: ${visible(one.cause_text)}`);
+  if (rebalance) set(cause, `Began because: ${visible(rebalance.cause_text)}${also.join("")}`);
+  else set(cause, last ? `Last rebalance: ${visible(last.cause_text)}` : "No rebalance yet.");
 }
 
 function tick() {

@@ -1,7 +1,7 @@
 // The phase a group is in, in words: the counterpart of groups/views/phase.py, which a test compares.
 // Pure: knows no document and no clock.
 
-import { nameOf, visible } from "./formats.js";
+import { duration, nameOf, visible } from "./formats.js";
 
 const CALM = {
   Stable: "The group waits for nobody.",
@@ -12,8 +12,8 @@ const CALM = {
 };
 
 const UNTIL = {
-  session: "is silent, and is removed when its session ends",
-  rebalance: "has not rejoined, and is removed when its rebalance timeout ends",
+  session: "is silent, and is removed when its session of {session} ends",
+  rebalance: "has not rejoined, and is removed when its rebalance timeout of {rebalance} ends",
   pending_member: "got a member id and has not joined with it; the id is given up when its time ends",
   sync: "leads the group and has not handed out the partitions; the group starts over when its time ends",
 };
@@ -43,7 +43,8 @@ function firstOf(first, count) {
     return "A new group waits a moment, so that members that start together share its first generation.";
   }
   const more = count > 1 ? ` And ${count - 1} more.` : "";
-  return `${first.name} ${UNTIL[first.timer] ?? "is awaited"}.${more}`;
+  const until = (UNTIL[first.timer] ?? "is awaited").replace(/\{(\w+)\}/, (_, name) => first[name] ?? "");
+  return `${first.name} ${until}.${more}`;
 }
 
 /** An awaited member with its name, and with its session's end where that comes before the end of the wait. */
@@ -51,7 +52,8 @@ function soonest(one, group) {
   const deadline = Date.parse(one.deadline);
   const member = group.members.find((row) => row.member_id === one.member_id);
   if (!member) return { name: visible(one.client_id || one.member_id || "A member"), timer: one.timer, deadline };
-  const found = { name: nameOf(member), timer: one.timer, deadline };
+  const [session, rebalance] = [duration(member.session_timeout_ms), duration(member.rebalance_timeout_ms)];
+  const found = { name: nameOf(member), timer: one.timer, deadline, session, rebalance };
   if (one.timer === "rebalance" && member.last_heartbeat_at) {
     const ends = Date.parse(member.last_heartbeat_at) + member.session_timeout_ms;
     if (ends < deadline) return { ...found, timer: "session", deadline: ends };
