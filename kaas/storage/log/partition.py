@@ -27,6 +27,7 @@ from kaas.storage.log.epochs import LeaderEpochs
 from kaas.storage.log.files import storage_error, storage_errors
 from kaas.storage.log.lookup import FoundRecord
 from kaas.storage.log.recovery import new_log, open_log
+from kaas.storage.log.retention import count_before_start, expired_count
 from kaas.storage.log.segment import Chunk, Segment
 from kaas.storage.log.view import LogView
 from kaas.storage.log.writer import LogResources, LogWriter, Rolled
@@ -168,14 +169,9 @@ class PartitionLog:
 
     def retain(self, now_ms: int) -> None:
         """Removes the segments that have had their time. Raises: KafkaError KAFKA_STORAGE_ERROR."""
-        writer = self._writer
-        if writer is None:
-            return
-        with storage_errors():
-            expired = writer.expire(self.config, now_ms)
-            self._view = writer.view()  # before the files go, so that no reader looks for them
-            for segment in expired:
-                segment.remove()
+        if self._writer is not None:
+            with storage_errors():
+                self._remove(self._writer, expired_count(self._view, self.config, now_ms), now_ms)
 
     def delete_records(self, offset: int, now_ms: int) -> int:
         """Lets the log begin at an offset, END_OF_LOG: at its end. The log start offset afterwards.
@@ -192,7 +188,8 @@ class PartitionLog:
             writer = self._writing()
             writer.delete_records(wanted)
             self._view = writer.view()
-            self.retain(now_ms)
+            with storage_errors():
+                self._remove(writer, count_before_start(self._view), now_ms)
         return self.view.log_start_offset
 
     def compaction(self, now_ms: int) -> Iterator[None] | None:
@@ -293,6 +290,13 @@ class PartitionLog:
                 return  # retention was faster
             if end_offset is not None and writer is self._writer:
                 writer.compacted(end_offset)
+
+    def _remove(self, writer: LogWriter, count: int, now_ms: int) -> None:
+        """Removes the oldest segments. Raises: OSError."""
+        taken = writer.take_out(count, now_ms)
+        self._view = writer.view()  # before the files go, so that no reader looks for them
+        for segment in taken:
+            segment.remove()
 
     def _look(self, question: Callable[[LogView], _Answer]) -> _Answer:
         """Asks the view, and a newer one when its files were removed or replaced meanwhile."""

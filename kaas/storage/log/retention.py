@@ -19,7 +19,7 @@ from kaas.wire.records.header import NO_TIMESTAMP
 def expired_count(view: LogView, config: LogConfig, now_ms: int) -> int:
     """How many of the oldest segments may go. Raises: OSError, when the times of a segment cannot be read."""
     segments = view.segments
-    counts = [_before_start(view)]
+    counts = [count_before_start(view)]
     if config.delete and config.retention_ms >= 0:
         counts.append(_leading(segments, lambda segment: now_ms - _age_mark(segment) > config.retention_ms))
     if config.delete and config.retention_bytes >= 0:
@@ -27,7 +27,8 @@ def expired_count(view: LogView, config: LogConfig, now_ms: int) -> int:
     return max(counts)
 
 
-def _before_start(view: LogView) -> int:
+def count_before_start(view: LogView) -> int:
+    """How many of the oldest segments lie before the log start offset."""
     ends = [segment.base_offset for segment in view.segments[1:]]
     if view.segments and view.segments[-1].size:
         ends.append(view.high_watermark)

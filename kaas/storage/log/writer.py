@@ -28,7 +28,6 @@ from kaas.storage.log.draft import Draft
 from kaas.storage.log.files import OpenFiles, storage_error
 from kaas.storage.log.recent import RecentBatches
 from kaas.storage.log.recovery import OpenedLog
-from kaas.storage.log.retention import expired_count
 from kaas.storage.log.segment import Segment, segment_path
 from kaas.storage.log.state import LogState
 from kaas.storage.log.view import LogView
@@ -178,22 +177,17 @@ class LogWriter:
         self._unsynced = (*self._unsynced, full)
         self._rolled = Rolled(self._unsynced, self._checkpoint_here())
 
-    def expire(self, config: LogConfig, now_ms: int) -> tuple[Segment, ...]:
-        """Takes the segments out that have had their time; their files go when readers no longer see them (`remove`).
-
-        Raises: OSError.
-        """
-        view = self.view()
-        count = expired_count(view, config, now_ms)
+    def take_out(self, count: int, now_ms: int) -> tuple[Segment, ...]:
+        """Takes the oldest segments out; their files go when readers no longer see them. Raises: OSError."""
         if count and count == len(self.segments):
             self.roll(now_ms)
             self.segments[-1].write([])  # the file keeps the place of a log that is empty
-        expired, self.segments = self.segments[:count], self.segments[count:]
-        if expired:
-            self._unsynced = tuple(one for one in self._unsynced if one not in expired)
+        taken, self.segments = self.segments[:count], self.segments[count:]
+        if taken:
+            self._unsynced = tuple(one for one in self._unsynced if one not in taken)
             self._log_start_offset = max(self._log_start_offset, self.segments[0].base_offset)
             self._changed = True
-        return expired
+        return taken
 
     def delete_records(self, offset: int) -> None:
         """Lets the log begin at an offset, durably. Raises: KafkaError KAFKA_STORAGE_ERROR; nothing has changed

@@ -102,6 +102,13 @@ def test_deleted_records_are_out_of_range(log):
     assert append(log, plain("e")) == [4]
 
 
+def test_deleting_records_removes_what_lies_before_and_nothing_by_its_age(log, topic_folder):
+    log.config = config(segment_bytes=SIZE, retention_ms=10)
+    append(log, *[plain("x", at=0) for _ in range(4)])
+    assert log.delete_records(2, NOW) == 2
+    assert [one.name[:20] for one in sorted((topic_folder / "0").glob("*.log"))] == [f"{n:020d}" for n in (2, 3)]
+
+
 def test_records_of_a_log_that_is_only_compacted_are_not_deleted(log):
     append(log, plain("a"))
     log.config = config(cleanup_policy="compact")
