@@ -1,8 +1,14 @@
 """The app's place in Django."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+from groups.roles import roles_ensure
 
 
 class GroupsConfig(AppConfig):
     name = "groups"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        post_migrate.connect(roles_ensure, sender=self)

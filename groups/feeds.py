@@ -140,12 +140,24 @@ class ClusterFeed:
         else:
             self.index.put(snapshot)
 
+    def _tell_sockets(
+        self,
+        entries: Sequence[Entry],
+        before: Mapping[str, GroupRow | None],
+        snapshots: Mapping[str, bytes | None],
+    ) -> None:
+        """Of several events of one group in a batch, the last one carries what changed."""
+        last = {entry.event.group_id: entry.id for entry in entries}
+        for entry in entries:
+            is_last = last[entry.event.group_id] == entry.id
+            self.hub.tell(self._told(entry, before, snapshots if is_last else {}))
+
     def _told(self, entry: Entry, before: Mapping[str, GroupRow | None], snapshots: Mapping[str, bytes | None]) -> Told:
-        """An event with what it changed; of several events of one group in a batch, the last one carries the change."""
         group_id = entry.event.group_id
-        changed, row = {}, self.index.rows.get(group_id)
+        changed: dict[str, Any] | None = {}
         if group_id in snapshots and group_id in self.hub.groups:
             changed = self._changes(group_id, snapshots[group_id])
+        row = self.index.rows.get(group_id)
         return Told(
             id=entry.id,
             event=event_row(entry.event),

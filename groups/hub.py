@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -132,13 +131,12 @@ class Hub:
             self.groups.pop(group_id, None)
             self.described.pop(group_id, None)
 
-    def tell(self, told: Iterable[Told]) -> None:
-        """Hands events to whom they may concern."""
-        for one in told:
-            for subscription in self.lists:
-                subscription.put(one)
-            for subscription in self.groups.get(one.group_id, ()):
-                subscription.put(one)
+    def tell(self, told: Told) -> None:
+        """Hands an event to whom it may concern."""
+        for subscription in self.lists:
+            subscription.put(told)
+        for subscription in self.groups.get(told.group_id, ()):
+            subscription.put(told)
 
     def pulse(self, heard: dict[str, dict[str, int]]) -> None:
         """Hands heartbeat times to the sockets of the groups that are watched."""

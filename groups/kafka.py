@@ -10,6 +10,8 @@ Must not know: who asks, what is stored of it.
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
@@ -118,6 +120,8 @@ class KafkaGateway:
             listed = self._librdkafka.list_consumer_groups(request_timeout=self._timeout_s).result(self._timeout_s)
         except KafkaException as problem:
             raise self._problem(problem) from problem
+        except TimeoutError as late:
+            raise timed_out(self._resource, settings.KAAS_KAFKA_TIMEOUT_MS) from late
         if listed.errors:
             raise self._problem(listed.errors[0])
         return {group.group_id for group in listed.valid}
@@ -143,18 +147,19 @@ class KafkaGateway:
             consumer.close()
 
     def _read(self, consumer: Consumer, count: int) -> list[Record]:
+        """One by one: asked for several, librdkafka waits for the last of them past the end of the log."""
+        deadline_s = time.monotonic() + self._timeout_s
         found: list[Record] = []
         while len(found) < count:
-            messages = consumer.consume(count - len(found), timeout=self._timeout_s)
-            if not messages:
+            message = consumer.poll(max(0.0, deadline_s - time.monotonic()))
+            if message is None:
                 raise timed_out(self._resource, settings.KAAS_KAFKA_TIMEOUT_MS)
-            for message in messages:
-                if (error := message.error()) is None:
-                    found.append(_record(message))
-                elif error.code() == LibrdkafkaError._PARTITION_EOF:
-                    return found
-                else:
-                    raise KafkaException(error)
+            if (error := message.error()) is None:
+                found.append(_record(message))
+            elif error.code() == LibrdkafkaError._PARTITION_EOF:
+                return found
+            else:
+                raise KafkaException(error)
         return found
 
     @property
@@ -163,8 +168,8 @@ class KafkaGateway:
 
     @cached_property
     def _settings(self) -> dict[str, Any]:
-        quiet = {"client.id": "kaasadmin", "log_level": 3}
-        return {"bootstrap.servers": self._cluster.bootstrap, **quiet, **self._cluster.librdkafka}
+        own = {"client.id": "kaasadmin", "log_level": 3, "logger": logging.getLogger("librdkafka")}
+        return {"bootstrap.servers": self._cluster.bootstrap, **own, **self._cluster.librdkafka}
 
     @cached_property
     def _librdkafka(self) -> AdminClient:

@@ -26,12 +26,13 @@ class TopicLog:
     then a group whose offsets all lay inside their logs needs one subtraction for its lag.
     """
 
-    __slots__ = ("at", "end_sum", "ends", "epoch", "internal", "known", "name", "starts", "version")
+    __slots__ = ("at", "end_sum", "ends", "epoch", "internal", "known", "name", "starts", "topic_id", "version")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.known = False
         self.internal = False
+        self.topic_id: str | None = None
         self.at = 0
         self.starts = array("q")
         self.ends = array("q")
@@ -40,12 +41,13 @@ class TopicLog:
         self.epoch = 0
 
     def told(self, view: TopicView) -> None:
-        """Takes over a TopicView whole; one that is older than a snapshot's ends never takes an end back."""
+        """Takes over a TopicView whole; one that is older than a snapshot's ends takes no end back, unless the topic is
+        another one of the same name."""
         starts = array("q", (NOT_KNOWN if row is None else row[0] for row in view.partitions))
         ends = array("q", (NOT_KNOWN if row is None else row[1] for row in view.partitions))
-        if view.at < self.at:
+        if view.at < self.at and view.topic_id == self.topic_id:
             ends = array("q", (max(end, self._end(partition)) for partition, end in enumerate(ends)))
-        self.known, self.internal, self.at = True, view.internal, max(self.at, view.at)
+        self.known, self.internal, self.topic_id, self.at = True, view.internal, view.topic_id, max(self.at, view.at)
         self._replace(starts, ends)
 
     def seen(self, at: int, told: Mapping[int, tuple[int, int]]) -> None:
@@ -61,11 +63,13 @@ class TopicLog:
         starts, ends = array("q", [*self.starts, *missing]), array("q", [*self.ends, *missing])
         for partition, (start, end) in news.items():
             starts[partition], ends[partition] = max(starts[partition], start), end
+        self.at = max(self.at, at)
         self._replace(starts, ends)
 
     def forgotten(self) -> None:
         """The cluster lists the topic no longer; the last ends stay, for those who committed there."""
         self.known = False
+        self.at = 0
         self.version += 1
 
     def view(self) -> TopicView:
@@ -73,7 +77,7 @@ class TopicLog:
         rows = [
             None if end == NOT_KNOWN else (start, end, end) for start, end in zip(self.starts, self.ends, strict=True)
         ]
-        return TopicView(topic=self.name, topic_id=None, at=self.at, internal=self.internal, partitions=rows)
+        return TopicView(topic=self.name, topic_id=self.topic_id, at=self.at, internal=self.internal, partitions=rows)
 
     def known_ends(self, partition: int) -> tuple[int | None, int | None]:
         """Log start and end of a partition, null where nobody told."""

@@ -48,4 +48,6 @@ def _rendering(log_format: str) -> list:
     without_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     if log_format == "json":
         return [without_meta, structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    return [without_meta, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    # Plain traces: pretty ones print the values of variables, and among them may be tokens or records.
+    plain = structlog.dev.plain_traceback
+    return [without_meta, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]

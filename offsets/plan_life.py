@@ -16,7 +16,7 @@ from django.utils import timezone
 from groups.access import Principal, cluster_of, require_visible
 from groups.clusters import Cluster
 from groups.gateway import Partition
-from groups.problems import NOT_CONNECTED, TIMEOUT, Problem, not_found, wrong_state
+from groups.problems import Problem, not_found, wrong_state
 from groups.rows import actions
 from kaas.feed.types import Snapshot
 from offsets.choices import PlanStatus
@@ -122,12 +122,6 @@ def claimed(plan: ResetPlan, expected: PlanStatus) -> bool:
 def finish(plan: ResetPlan, status: PlanStatus, message: str = "") -> None:
     """Where a claimed plan ends up."""
     ResetPlan.objects.filter(pk=plan.pk, status=PlanStatus.APPLYING).update(status=status, message=message)
-
-
-def release_or_fail(plan: ResetPlan, problem: Problem) -> None:
-    """Gives a plan free of which nothing was written; one that may have been written is not tried again."""
-    in_doubt = problem.kind in (TIMEOUT, NOT_CONNECTED)
-    finish(plan, PlanStatus.FAILED if in_doubt else PlanStatus.PLANNED, problem.message if in_doubt else "")
 
 
 def place_of(row: Mapping[str, Any]) -> Partition:

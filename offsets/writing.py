@@ -1,14 +1,15 @@
 """Writing offsets of a group and reading them back: the one way that resets, armed resets and undo share.
 
-Job: back up, say so in an audit row, commit, read back, tell per partition what came of it.
+Job: back up, say so in an audit row, commit, read back, tell per partition what came of it; and for a plan, where that
+leaves it.
 Rules: what was there is kept before it is written over; a write of which nothing was done raises and keeps nothing; one
 that was done in part says so per partition.
-Must not know: plans, who may.
+Must not know: how a plan was made, who may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +20,14 @@ from groups.gateway import Committed, Gateway, Partition
 from groups.problems import NOT_CONNECTED, TIMEOUT, Problem, error_row, from_kafka
 from groups.times import with_twins
 from kaas.errors import ErrorCode
-from offsets.choices import WriteOutcome
+from offsets.choices import PlanStatus, WriteOutcome
+from offsets.models import ResetPlan
+from offsets.plan_life import finish
 
 Row = dict[str, Any]
+
+IN_DOUBT = (TIMEOUT, NOT_CONNECTED)
+"""After these a write may have been done all the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +72,23 @@ def write_offsets(gateway: Gateway, write: Write) -> tuple[WriteOutcome, list[Ro
         return WriteOutcome.APPLIED, items
 
 
+def write_plan(
+    gateway: Gateway, plan: ResetPlan, write: Write, *, otherwise: Callable[[Problem], PlanStatus]
+) -> tuple[WriteOutcome, list[Row]]:
+    """Writes for a claimed plan and says where the plan ends up: applied; failed when nobody knows whether it was written,
+    and then it is not tried again; what `otherwise` says when nothing was written.
+
+    Raises Problem as write_offsets does.
+    """
+    try:
+        outcome, items = write_offsets(gateway, write)
+    except Problem as problem:
+        finish(plan, PlanStatus.FAILED if problem.kind in IN_DOUBT else otherwise(problem), problem.message)
+        raise
+    finish(plan, PlanStatus.APPLIED)
+    return outcome, items
+
+
 def plain(offsets: Mapping[Partition, Committed | None]) -> Row:
     """Offsets as an audit row keeps them: "topic/partition" to the offset, null for none."""
     return {f"{topic}/{p}": None if held is None else held.offset for (topic, p), held in sorted(offsets.items())}
@@ -82,7 +105,7 @@ def _kept_and_written(
     try:
         return _written(gateway, write)
     except Problem as problem:
-        if problem.kind not in (TIMEOUT, NOT_CONNECTED):  # after those it may have been written all the same
+        if problem.kind not in IN_DOUBT:
             backup_void(backup)
         raise
 

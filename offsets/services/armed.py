@@ -22,8 +22,8 @@ from groups.authentication import principal_again
 from groups.choices import Role
 from groups.clusters import Cluster, clusters
 from groups.control import group_changed
-from groups.gateway import Committed, gateway_of
-from groups.problems import CONFLICT, NOT_CONNECTED, WRONG_STATE, Problem, not_found, wrong_state
+from groups.gateway import Committed, Gateway, gateway_of
+from groups.problems import WRONG_STATE, Problem, not_found, wrong_state
 from groups.redis_store import snapshot_of
 from groups.rows import is_live
 from offsets.choices import PlanStatus
@@ -32,7 +32,7 @@ from offsets.models import ResetPlan
 from offsets.plan_life import claimed, ended, finish, plan_find, require_open
 from offsets.planning import plan_items
 from offsets.requests import reset_request
-from offsets.writing import Write, write_offsets
+from offsets.writing import Write, write_plan
 
 Row = dict[str, Any]
 
@@ -84,9 +84,7 @@ def armed_apply(cluster_name: str, group_id: str) -> bool:
     try:
         _carry_out(clusters()[cluster_name], plan)
     except Problem as problem:
-        waits = problem.kind in (WRONG_STATE, CONFLICT, NOT_CONNECTED)
-        finish(plan, PlanStatus.ARMED if waits else PlanStatus.CANCELLED, problem.message)
-        _log.info("armed_reset_not_applied", cluster=cluster_name, group=group_id, why=problem.message, waits=waits)
+        _log.info("armed_reset_not_applied", cluster=cluster_name, group=group_id, why=problem.message)
         return False
     finally:
         group_changed(cluster_name, group_id)
@@ -137,28 +135,41 @@ def _arm(plan: ResetPlan, until: datetime, principal: Principal) -> None:
 def _carry_out(cluster: Cluster, plan: ResetPlan) -> None:
     """Plans anew and writes.
 
-    Raises Problem; WRONG_STATE when the group has members again.
+    Raises Problem; where the next try may succeed (members came back, the cluster is away), the plan stays armed, else it is
+    cancelled, or failed when nobody knows whether it was written.
     """
+    gateway = gateway_of(cluster)
+    try:
+        write = _prepared(cluster, plan, gateway)
+    except Problem as problem:
+        finish(plan, _after(problem), problem.message)
+        raise
+    write_plan(gateway, plan, write, otherwise=_after)
+
+
+def _after(problem: Problem) -> PlanStatus:
+    """Where a problem leaves an armed plan of which nothing was written."""
+    waits = problem.kind.retriable or problem.kind is WRONG_STATE
+    return PlanStatus.ARMED if waits else PlanStatus.CANCELLED
+
+
+def _prepared(cluster: Cluster, plan: ResetPlan, gateway: Gateway) -> Write:
+    """What is to be written, from the offsets as they are now. Raises Problem when there is nothing or nobody to write."""
     principal = _who_armed(cluster, plan)
     request = reset_request(plan.request)
-    gateway = gateway_of(cluster)
     ground = ground_of(principal, cluster, gateway, plan.group_id, request)
     items = plan_items(gateway, request, ground)
     targets = {item.place(): Committed(offset=item.after) for item in items if item.after is not None}
     if not targets:
         raise not_found(f"partition that plan {plan.id} could still reset")
-    write_offsets(
-        gateway,
-        Write(
-            actor=principal.actor,
-            action="armed_reset",
-            cluster=cluster.name,
-            group_id=plan.group_id,
-            targets=targets,
-            held=ground.held,
-        ),
+    return Write(
+        actor=principal.actor,
+        action="armed_reset",
+        cluster=cluster.name,
+        group_id=plan.group_id,
+        targets=targets,
+        held=ground.held,
     )
-    finish(plan, PlanStatus.APPLIED)
 
 
 def _who_armed(cluster: Cluster, plan: ResetPlan) -> Principal:

@@ -35,13 +35,12 @@ from offsets.plan_life import (
     place_of,
     plan_find,
     plan_row,
-    release_or_fail,
     require_open,
     why_group_not,
 )
 from offsets.planning import plan_items, require_group_known
 from offsets.requests import reset_request
-from offsets.writing import Write, write_offsets
+from offsets.writing import Write, write_plan
 
 Row = dict[str, Any]
 
@@ -104,22 +103,18 @@ def plan_apply(
     claim(plan)
     try:
         held = _unchanged(cluster, plan, gateway)
-        targets = {place_of(row): Committed(offset=row["after"]) for row in plan.items if row["after"] is not None}
-        outcome, items = write_offsets(
-            gateway,
-            Write(
-                actor=principal.actor,
-                action="offsets_reset",
-                cluster=cluster.name,
-                group_id=group_id,
-                targets=targets,
-                held=held,
-            ),
-        )
-    except Problem as problem:
-        release_or_fail(plan, problem)
+    except Problem:
+        finish(plan, PlanStatus.PLANNED)  # nothing was written: the plan may still come to fit
         raise
-    finish(plan, PlanStatus.APPLIED)
+    write = Write(
+        actor=principal.actor,
+        action="offsets_reset",
+        cluster=cluster.name,
+        group_id=group_id,
+        targets={place_of(row): Committed(offset=row["after"]) for row in plan.items if row["after"] is not None},
+        held=held,
+    )
+    outcome, items = write_plan(gateway, plan, write, otherwise=lambda problem: PlanStatus.PLANNED)
     return {"id": str(plan.id), "outcome": outcome, "items": items}
 
 

@@ -14,11 +14,11 @@ from groups.access import Principal, cluster_of, require
 from groups.backups import backup_claim, backup_latest, backup_offsets, backup_release
 from groups.choices import Role
 from groups.gateway import Committed, Partition, gateway_of
-from groups.problems import NOT_CONNECTED, TIMEOUT, Problem, not_found, wrong_state
+from groups.problems import Problem, not_found, wrong_state
 from groups.redis_store import snapshot_of
 from offsets.choices import WriteOutcome
 from offsets.plan_life import why_group_not
-from offsets.writing import Write, write_offsets
+from offsets.writing import IN_DOUBT, Write, write_offsets
 
 Row = dict[str, Any]
 
@@ -55,7 +55,7 @@ def offsets_undo(principal: Principal, cluster_name: str, group_id: str, *, dry_
     try:
         outcome, items = write_offsets(gateway, write)
     except Problem as problem:
-        if problem.kind not in (TIMEOUT, NOT_CONNECTED):  # after those it may have been written all the same
+        if problem.kind not in IN_DOUBT:
             backup_release(backup)
         raise
     return {"id": str(backup.pk), "outcome": outcome, "items": items}

@@ -1,0 +1,71 @@
+"""groups.lag."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groups.choices import LagState, LagStatus
+from groups.lag import group_lag, lag_of
+
+OFFSET = st.integers(min_value=0, max_value=2**62)
+
+
+@pytest.mark.parametrize(
+    ("committed", "start", "end", "state", "records", "lost"),
+    [
+        (None, 0, 10, "none_committed", None, 0),
+        (-1, 0, 10, "none_committed", None, 0),
+        (None, None, None, "none_committed", None, 0),
+        (4, None, 10, "unknown", None, 0),
+        (4, 0, None, "unknown", None, 0),
+        (10, 0, 10, "caught_up", 0, 0),
+        (4, 0, 10, "lagging", 6, 0),
+        (0, 0, 10, "lagging", 10, 0),
+        (2, 5, 10, "before_log_start", 8, 3),
+        (15, 0, 10, "past_log_end", None, 0),
+        (0, 0, 0, "empty", 0, 0),
+        (7, 7, 7, "empty", 0, 0),
+        (3, 7, 7, "before_log_start", 4, 4),
+        (8, 7, 7, "past_log_end", None, 0),
+        (-5, 0, 10, "before_log_start", 15, 5),
+    ],
+)
+def test_each_place_of_a_commit_has_its_own_word(committed, start, end, state, records, lost):
+    lag = lag_of(committed=committed, log_start=start, log_end=end)
+    assert (lag.state, lag.records, lag.lost) == (state, records, lost)
+
+
+@given(OFFSET, OFFSET, OFFSET)
+def test_lag_is_never_negative_and_zero_only_at_the_end(committed, one, two):
+    start, end = sorted((one, two))
+    lag = lag_of(committed=committed, log_start=start, log_end=end)
+    assert lag.records is None or lag.records >= 0
+    assert (lag.records == 0) == (committed == end)
+    assert (lag.state == LagState.PAST_LOG_END) == (committed > end)
+
+
+def states(*places):
+    return [lag_of(committed=c, log_start=s, log_end=e) for c, s, e in places]
+
+
+@pytest.mark.parametrize(
+    ("places", "members", "total", "status"),
+    [
+        ([], True, None, LagStatus.NONE_COMMITTED),
+        ([(None, 0, 9)], True, None, LagStatus.NONE_COMMITTED),
+        ([(9, 0, 9), (0, 0, 0)], True, 0, LagStatus.OK),
+        ([(9, 0, 9), (None, 0, 9)], True, 0, LagStatus.OK),
+        ([(9, 0, 9), (4, 0, 9)], True, 5, LagStatus.LAGGING),
+        ([(9, 0, 9), (4, 0, 9)], False, 5, LagStatus.STOPPED),
+        ([(4, None, None)], True, None, LagStatus.UNKNOWN),
+        ([(4, None, None), (4, 0, 9)], True, 5, LagStatus.LAGGING),
+        ([(12, 0, 9), (4, 0, 9)], True, 5, LagStatus.OUT_OF_RANGE),
+        ([(12, 0, 9)], True, None, LagStatus.OUT_OF_RANGE),
+        ([(1, 3, 9)], False, 8, LagStatus.OUT_OF_RANGE),
+    ],
+)
+def test_a_group_has_the_sum_of_what_is_known_and_one_status(places, members, total, status):
+    whole = group_lag(states(*places), has_members=members)
+    assert (whole.total, whole.status) == (total, status)
