@@ -96,13 +96,13 @@ def strip_null(hint: Any) -> tuple[Any, bool]:
 
 
 def plain(value: Any) -> Any:
-    """A default of kio's as the plain value of this module; null for a nested entity at rest."""
+    """A default of kio's as the plain value of this module."""
     if isinstance(value, datetime.timedelta):
         return value // MILLISECOND
     if isinstance(value, datetime.datetime):
         return (value - EPOCH) // MILLISECOND
-    if hasattr(value, "__type__"):
-        return None
+    if dataclasses.is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     return value.value if hasattr(value, "value") and not isinstance(value, int) else value
 
 
@@ -247,10 +247,9 @@ class Compiler:
             return
         self.add("tags = []")
         for field in sorted(tagged, key=lambda f: typing.cast("int", f.tag)):
-            inner = self.fresh(tag_writer(field))
             self.add(f"value = {self.get(field)}")
-            self.add(f"if value != {self.fresh(field.default)}:")
-            self.add(f"  body = {inner}(value)")
+            self.add(f"if {self.fresh(says_something(field))}(value):")
+            self.add(f"  body = {self.fresh(tag_writer(field))}(value)")
             self.add(f"  tags.append({write_uvarint(field.tag or 0)!r} + write_uvarint(len(body)) + body)")
         self.add("out(write_uvarint(len(tags)))")
         self.add("for tag in tags: out(tag)")
@@ -260,6 +259,16 @@ class Compiler:
         exec("\n".join(self.lines), self.scope)  # noqa: S102 - the source is made here, from a schema
         made: Callable[[Out, Values], None] = self.scope["write"]
         return made
+
+
+def says_something(field: Field) -> Callable[[Any], bool]:
+    """Whether the value of a tagged field differs from its default; one that does not is left out."""
+    default = field.default
+    if field.is_array:
+        return lambda rows: rows is not None and (field.nullable or len(rows) > 0)
+    if field.entity is not None and default is not None:
+        return lambda row: row is not None and any(row.get(name, rest) != rest for name, rest in default.items())
+    return lambda value: bool(value != default)
 
 
 def tag_writer(field: Field) -> Callable[[Any], bytes]:
