@@ -19,9 +19,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from kaas.wire.apis import API_VERSIONS, APIS
+from kaas.wire.decode import Unreadable, decode
 from kaas.wire.encode import Values, encode_request
 from kaas.wire.headers import skip_tags
-from kaas.wire.schema import Unreadable, decode, is_flexible
+from kaas.wire.schema import is_flexible
 
 LARGEST_ANSWER_BYTES = 512 * 2**20
 SOFTWARE_NAME, SOFTWARE_VERSION = "kaasadmin", "0.1.0"

@@ -16,14 +16,9 @@ from typing import Any
 
 from kio.schema.index import api_key_map
 from kio.serial import entity_reader
-from kio.serial.errors import SerialError
 
 Reader = Callable[[Any, int], tuple[Any, int]]
 """(buffer, offset) to (message, bytes read)."""
-
-
-class Unreadable(Exception):
-    """Bytes that are not the message they should be."""
 
 
 def camel(name: str) -> str:
@@ -54,11 +49,3 @@ def reader(key: int, version: int, kind: str) -> Reader:
 def is_flexible(key: int, version: int) -> bool:
     """Whether this version has compact fields and tag sections (KIP-482); its request header then has a tag section too."""
     return bool(message_class(key, version, "request").__flexible__)
-
-
-def decode(key: int, version: int, kind: str, data: bytes, at: int = 0) -> Any:
-    """The message that begins here; bytes after it are ignored, as Kafka does. Raises Unreadable."""
-    try:
-        return reader(key, version, kind)(data, at)[0]
-    except (SerialError, ValueError, OverflowError, IndexError, MemoryError, TypeError) as problem:
-        raise Unreadable(f"{type(problem).__name__}: {problem}") from None

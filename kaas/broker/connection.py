@@ -1,0 +1,135 @@
+"""One client's connection: frames in, answers out, in order.
+
+Job: cut the stream into requests, serve one at a time, send each answer, go on with the next.
+Rules
+- A request is served only after the one before it has been answered, as on an Apache broker: what comes behind a parked Join
+  waits for it. Nothing is shared with other connections.
+- Bytes that wait behind a parked request are bounded: beyond that the socket is not read.
+- A client that does not read its answers is not served until it does.
+- Whatever cannot be read ends this connection with one log line.
+Must not know: APIs (kaas.broker.dispatch).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, cast
+
+import structlog
+
+from kaas.wire.frames import BadFrame, FrameSplitter
+
+if TYPE_CHECKING:
+    from kaas.broker.dispatch import Dispatcher
+    from kaas.broker.request import Request
+
+WAITING_BYTES = 1_048_576
+"""Requests of one connection that wait for the one that is being served."""
+
+log = structlog.get_logger("kaas.broker.connection")
+
+
+class Connection(asyncio.Protocol):
+    """`client_host` is how Kafka shows a client: a slash and its address. `listener` names where it came in."""
+
+    __slots__ = (
+        "_dispatcher",
+        "_parked",
+        "_paused",
+        "_serving",
+        "_splitter",
+        "_waiting",
+        "_waiting_bytes",
+        "_writable",
+        "client_host",
+        "listener",
+        "state",
+        "transport",
+    )
+
+    def __init__(self, dispatcher: Dispatcher, listener: str, max_bytes: int) -> None:
+        self._dispatcher = dispatcher
+        self.listener = listener
+        self._splitter = FrameSplitter(max_bytes)
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._parked: Request | None = None
+        self._serving = False
+        self._writable = True
+        self._paused = False
+        self.client_host = ""
+        self.transport: asyncio.Transport | None = None
+        self.state: dict[str, object] = {}
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        peer = transport.get_extra_info("peername")
+        self.client_host = f"/{peer[0]}" if peer else "/"
+        if not self._dispatcher.opened(self):
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.transport = None
+        self._waiting.clear()
+        self._parked = None
+        self._dispatcher.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            frames = self._splitter.feed(data)
+        except BadFrame as problem:
+            self.refuse(str(problem))
+            return
+        for frame in frames:
+            self._waiting.append(frame)
+            self._waiting_bytes += len(frame)
+        self._serve()
+        if self._waiting_bytes > WAITING_BYTES and self.transport is not None and not self._paused:
+            self._paused = True
+            self.transport.pause_reading()
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._serve()
+
+    # serving
+
+    def _serve(self) -> None:
+        """Serve what waits until a request parks or nothing is left. An answer that comes at once does not recurse."""
+        if self._serving:
+            return
+        self._serving = True
+        try:
+            while self._waiting and self._parked is None and self._writable and self.transport is not None:
+                frame = self._waiting.popleft()
+                self._waiting_bytes -= len(frame)
+                self._parked = self._dispatcher.serve(self, frame)
+        finally:
+            self._serving = False
+        if self._paused and self._waiting_bytes <= WAITING_BYTES and self.transport is not None:
+            self._paused = False
+            self.transport.resume_reading()
+
+    def answered(self, request: Request, frame: bytes | None) -> None:
+        """The request is done; null: it has no answer."""
+        if self.transport is None:
+            return
+        if frame is not None:
+            self.transport.write(frame)
+        if self._parked is request:
+            self._parked = None
+            self._serve()
+
+    def refuse(self, reason: str) -> None:
+        """End the connection, and say why once."""
+        if self.transport is not None:
+            log.info("connection closed", client=self.client_host, listener=self.listener, reason=reason)
+            self._waiting.clear()
+            self.transport.close()
+            self.transport = None

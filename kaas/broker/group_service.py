@@ -1,0 +1,177 @@
+"""The coordinator's shell: clocks, timers, the journal, the feed, around the pure coordinator.
+
+Job: give events to the coordinator one after another and carry out its effects.
+Rules: an event that comes while another one is handled waits for it, so that records reach the journal in the order of their
+numbers. Replies are callables that the handlers made. The disk is never touched from the event loop.
+Must not know: what a request looks like, what an effect is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from kaas.broker.checkpoints import Checkpoints
+from kaas.broker.clock import Clock
+from kaas.broker.settings import Settings
+from kaas.broker.timers import Timers
+from kaas.coordinator import records
+from kaas.coordinator.announcements import Announcement
+from kaas.coordinator.coordinator import Coordinator
+from kaas.coordinator.effects import Announce, CancelTimer, Persist, Reply, SetTimer
+from kaas.coordinator.events import ClockMoved, Event, Loaded, TimerExpired, WriteFailed, Written
+from kaas.coordinator.records import Record
+from kaas.coordinator.timers import TimerKey
+from kaas.storage.journal import Journal, encode_entry
+from kaas.storage.journal_writer import JournalWriter, Outcome
+from kaas.storage.load import JOURNAL_FOLDER, Loader
+from kaas.storage.load import Loaded as Found
+
+log = structlog.get_logger("kaas.broker.groups")
+
+CLOCK_CHECK_S = 1.0
+
+
+class Audience(Protocol):
+    """Who hears announcements: the feed."""
+
+    def heard(self, group_id: str, what: Announcement) -> None: ...
+
+    def beat(self, key: TimerKey) -> None:
+        """A session timer was set again."""
+
+
+class Silence:
+    """Nobody hears: a broker without a feed."""
+
+    def heard(self, group_id: str, what: Announcement) -> None:
+        pass
+
+    def beat(self, key: TimerKey) -> None:
+        pass
+
+
+class GroupService:
+    """All groups of this broker.
+
+    `coordinator` may be asked questions (kaas.coordinator.queries); changes go through `submit`. `disk_error` is what the
+    journal met at its last write, null when that went well.
+    """
+
+    def __init__(self, cluster_folder: Path, broker_id: int, epoch: int, settings: Settings, clock: Clock) -> None:
+        self._folder = cluster_folder
+        self._broker_id = broker_id
+        self._settings = settings
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[Event] = deque()
+        self._running = False
+        self._persisted: deque[tuple[int, str, Record]] = deque()
+        self.coordinator = Coordinator(settings.coordinator())
+        self.coordinator.out.epoch = epoch
+        self.audience: Audience = Silence()
+        self.disk_error: OSError | None = None
+        self.timers = Timers(self._loop, clock, self._expired)
+        journal = Journal(
+            cluster_folder / JOURNAL_FOLDER / str(broker_id), roll_bytes=settings["kaas.journal.roll.bytes"]
+        )
+        self._journal = journal
+        self._writer = JournalWriter(journal, self._report)
+        self._checkpoints = Checkpoints(
+            self.coordinator, cluster_folder, journal.folder, settings["kaas.checkpoint.interval.ms"]
+        )
+        self._clock_handle: asyncio.TimerHandle | None = None
+
+    async def load(self) -> None:
+        """Bring the groups back; until then they answer that they are loading."""
+        self.submit(ClockMoved(wall_offset_ms=self._clock.wall_offset_ms))
+        loader = Loader(self._folder, str(self._broker_id), self._clock.wall_offset_ms)
+        found: Found = await self._loop.run_in_executor(None, loader.load)
+        for fault in found.faults:
+            log.error("stored groups", fault=fault)
+        self.coordinator.groups = found.groups
+        self.coordinator.broken = found.broken
+        self._checkpoints.found(found.needed)
+        self.submit(Loaded())
+        self._watch_clock()
+        log.info("groups loaded", groups=len(found.groups), broken=len(found.broken))
+
+    def submit(self, event: Event) -> None:
+        """Handle an event and everything that follows from it at once."""
+        self._queue.append(event)
+        if self._running:
+            return
+        self._running = True
+        try:
+            while self._queue:
+                self._carry_out(self._queue.popleft())
+        finally:
+            self._running = False
+
+    def _carry_out(self, event: Event) -> None:
+        for effect in self.coordinator.handle(event, self._clock.now_ms()):
+            kind = type(effect)
+            if kind is Reply:
+                effect.to(effect.answer)  # type: ignore[union-attr]
+            elif kind is SetTimer:
+                self.timers.set(effect.key, effect.deadline_ms)  # type: ignore[union-attr]
+                if effect.key[0] == "session":  # type: ignore[union-attr]
+                    self.audience.beat(effect.key)  # type: ignore[union-attr]
+            elif kind is Persist:
+                self._persist(effect)  # type: ignore[arg-type]
+            elif kind is CancelTimer:
+                self.timers.cancel(effect.key)  # type: ignore[union-attr]
+            elif kind is Announce:
+                self.audience.heard(effect.group_id, effect.what)  # type: ignore[union-attr]
+
+    def _persist(self, effect: Persist) -> None:
+        self._persisted.append((effect.seq, effect.group_id, effect.record))
+        entry = encode_entry(effect.group_id, effect.epoch, effect.seq, records.encode(effect.record))
+        self._writer.append(effect.seq, entry)
+
+    def _report(self, outcome: Outcome) -> None:
+        """Called in the journal's thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for this any more
+            self._loop.call_soon_threadsafe(self._settled, outcome)
+
+    def _settled(self, outcome: Outcome) -> None:
+        if outcome.error is not None:
+            if self.disk_error is None:
+                log.error("the journal cannot be written: commits are refused", error=str(outcome.error))
+            self.disk_error = outcome.error
+            while self._persisted and self._persisted[0][0] <= outcome.last:
+                self._persisted.popleft()
+            self.submit(WriteFailed(first=outcome.first, last=outcome.last))
+            return
+        if self.disk_error is not None:
+            log.info("the journal can be written again")
+            self.disk_error = None
+        path = self._journal.file_of(outcome.file)
+        epoch = self.coordinator.out.epoch
+        self.submit(Written(up_to=outcome.last))
+        while self._persisted and self._persisted[0][0] <= outcome.last:
+            seq, group_id, record = self._persisted.popleft()
+            self._checkpoints.changed(group_id, record, epoch, seq, path)
+
+    def _expired(self, key: TimerKey) -> None:
+        self.submit(TimerExpired(key=key))
+
+    def _watch_clock(self) -> None:
+        if self._clock.jumped():
+            log.warning("the machine's clock was set")
+            self.submit(ClockMoved(wall_offset_ms=self._clock.wall_offset_ms))
+        self._clock_handle = self._loop.call_later(CLOCK_CHECK_S, self._watch_clock)
+
+    async def stop(self) -> None:
+        """Make durable what was asked for, write the checkpoints, end the threads."""
+        if self._clock_handle is not None:
+            self._clock_handle.cancel()
+        self.timers.stop()
+        await self._loop.run_in_executor(None, self._writer.stop)
+        await asyncio.sleep(0)  # outcomes that the thread has reported are settled by callbacks that are due now
+        await self._checkpoints.stop()

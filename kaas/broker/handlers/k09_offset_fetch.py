@@ -1,0 +1,150 @@
+"""OffsetFetch (key 9), versions 1-10: gives a group's positions.
+
+Versions: 2 null topics mean every committed partition, errors at the top (1 puts them on each partition, KAFKA-19246); 3
+throttle time; 5 leader epochs; 6 flexible; 7 require_stable (KIP-447); 8 many groups; 9 member id and epoch (checked for
+KIP-848 groups only); 10 topics by id: an unknown one is 100, an offset that was stored under another id is not this topic's.
+Left out: version 0, which read ZooKeeper.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from kaas.coordinator import queries
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.queries import FetchedOffsets
+from kaas.errors import ErrorCode
+from kaas.wire.apis import OFFSET_FETCH
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = OFFSET_FETCH
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve an OffsetFetch."""
+    message, version = request.decode(), request.version
+    require_stable = message.require_stable if version >= 7 else False
+    if version < 8:
+        topics = None if message.topics is None else [(t.name, t.partition_indexes) for t in message.topics]
+        request.answer(one_group(broker, message.group_id, topics, require_stable, version))
+        return
+    groups = []
+    for group in message.groups:
+        if version >= 10:
+            groups.append(group_by_ids(broker, group, require_stable))
+            continue
+        topics = None if group.topics is None else [(t.name, t.partition_indexes) for t in group.topics]
+        found = one_group(broker, group.group_id, topics, require_stable, version)
+        groups.append({"group_id": group.group_id, **found})
+    request.answer({"groups": groups})
+
+
+def ask(broker: Broker, group_id: str, topics: list[tuple[str, Any]] | None, require_stable: bool) -> FetchedOffsets:
+    """The stored offsets, asked for by name."""
+    wanted = None if topics is None else [(name, p) for name, partitions in topics for p in partitions]
+    return queries.fetch_offsets(broker.groups.coordinator, group_id, wanted, require_stable=require_stable)
+
+
+def one_group(
+    broker: Broker, group_id: str, topics: list[tuple[str, Any]] | None, require_stable: bool, version: int
+) -> dict[str, Any]:
+    """Topics by name, and the group's own error."""
+    found = ask(broker, group_id, topics, require_stable)
+    if found.code:
+        rows = [(name, failed_rows(partitions, found.code)) for name, partitions in topics or ()] if version < 2 else []
+    elif topics is None:
+        rows = [(name, [row(p, found, (name, p)) for p in partitions]) for name, partitions in by_topic(found)]
+    else:
+        rows = [(name, [row(p, found, (name, p)) for p in partitions]) for name, partitions in topics]
+    return {
+        "error_code": found.code if version >= 2 else ErrorCode.NONE,
+        "topics": [{"name": name, "partitions": partitions} for name, partitions in rows],
+    }
+
+
+def by_topic(found: FetchedOffsets) -> list[tuple[str, list[int]]]:
+    """Every committed partition. (One that only has a pending offset has no row.)"""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in found.offsets:
+        topics.setdefault(topic, []).append(partition)
+    return list(topics.items())
+
+
+def row(partition: int, found: FetchedOffsets, key: OffsetKey) -> dict[str, Any]:
+    """One partition: its offset, or -1; 88 where an open transaction may change it."""
+    if key in found.unstable:
+        return failed_row(partition, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    return offset_row(partition, found.offsets.get(key))
+
+
+def offset_row(partition: int, entry: OffsetEntry | None) -> dict[str, Any]:
+    if entry is None:
+        return failed_row(partition, ErrorCode.NONE)
+    return {
+        "partition_index": partition,
+        "committed_offset": entry.offset,
+        "committed_leader_epoch": entry.leader_epoch,
+        "metadata": entry.metadata,
+        "error_code": ErrorCode.NONE,
+    }
+
+
+def failed_row(partition: int, code: ErrorCode) -> dict[str, Any]:
+    return {
+        "partition_index": partition,
+        "committed_offset": -1,
+        "committed_leader_epoch": -1,
+        "metadata": "",
+        "error_code": code,
+    }
+
+
+def failed_rows(partitions: Any, code: ErrorCode) -> list[dict[str, Any]]:
+    return [failed_row(partition, code) for partition in partitions]
+
+
+def group_by_ids(broker: Broker, group: Any, require_stable: bool) -> dict[str, Any]:
+    """Version 10: topics by id."""
+    found = ask(broker, group.group_id, named(broker, group.topics), require_stable)
+    topics: list[dict[str, Any]] = []
+    if found.code:
+        return {"group_id": group.group_id, "error_code": found.code, "topics": topics}
+    if group.topics is None:
+        for name, partitions in by_topic(found):
+            topic_id = broker.topics.id_of(name)
+            rows = [row(p, found, (name, p)) for p in partitions if is_of(found.offsets[name, p], topic_id)]
+            if topic_id is not None and rows:
+                topics.append({"topic_id": topic_id, "partitions": rows})
+        return {"group_id": group.group_id, "error_code": found.code, "topics": topics}
+    for topic in group.topics:
+        rows = rows_by_id(found, topic, broker.topics.name_of(topic.topic_id))
+        topics.append({"topic_id": topic.topic_id, "partitions": rows})
+    return {"group_id": group.group_id, "error_code": found.code, "topics": topics}
+
+
+def named(broker: Broker, topics: Any) -> list[tuple[str, Any]] | None:
+    """Topics asked for by id, under their names; unknown ids are left out."""
+    if topics is None:
+        return None
+    names = [(broker.topics.name_of(t.topic_id), t.partition_indexes) for t in topics]
+    return [(name, partitions) for name, partitions in names if name is not None]
+
+
+def rows_by_id(found: FetchedOffsets, topic: Any, name: str | None) -> list[dict[str, Any]]:
+    if name is None:
+        return failed_rows(topic.partition_indexes, ErrorCode.UNKNOWN_TOPIC_ID)
+    rows = []
+    for partition in topic.partition_indexes:
+        entry = found.offsets.get((name, partition))
+        stays = is_of(entry, topic.topic_id) or (name, partition) in found.unstable
+        rows.append(row(partition, found, (name, partition)) if stays else failed_row(partition, ErrorCode.NONE))
+    return rows
+
+
+def is_of(entry: OffsetEntry | None, topic_id: uuid.UUID | None) -> bool:
+    """Whether an offset belongs to this topic and not to one of the same name before it; one stored without id may."""
+    return entry is None or entry.topic_id is None or (topic_id is not None and entry.topic_id == topic_id.bytes)

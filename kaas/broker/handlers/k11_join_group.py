@@ -1,0 +1,68 @@
+"""JoinGroup (key 11), versions 0-9: a member of a classic group comes, or comes back.
+
+Versions: 1 rebalance timeout (0 uses the session timeout for it, brod#465); 2 throttle time; 4 a newcomer is told its id first
+(KIP-394); 5 group instance id (KIP-345); 6 flexible; 7 protocol type and a nullable protocol name in the answer; 8 the
+member's reason (KIP-800); 9 SkipAssignment (KIP-814).
+Left out: nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import uuid
+from typing import TYPE_CHECKING
+
+from kaas.coordinator import events
+from kaas.coordinator.answers import JoinAnswer
+from kaas.wire.apis import JOIN_GROUP
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = JOIN_GROUP
+MILLISECOND = datetime.timedelta(milliseconds=1)
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve a JoinGroup."""
+    message, version = request.decode(), request.version
+    session_timeout_ms = message.session_timeout // MILLISECOND
+    broker.groups.submit(
+        events.Join(
+            reply_to=functools.partial(reply, request),
+            group_id=message.group_id,
+            member_id=message.member_id,
+            instance_id=message.group_instance_id if version >= 5 else None,
+            client_id=request.client_id or "",
+            client_host=request.connection.client_host,
+            session_timeout_ms=session_timeout_ms,
+            rebalance_timeout_ms=message.rebalance_timeout // MILLISECOND if version >= 1 else session_timeout_ms,
+            protocol_type=message.protocol_type,
+            protocols=tuple((row.name, row.metadata) for row in message.protocols),
+            reason=message.reason if version >= 8 else None,
+            requires_known_id=version >= 4,
+            can_skip_assignment=version >= 9,
+            fresh_id=str(uuid.uuid4()),
+        )
+    )
+
+
+def reply(request: Request, answer: JoinAnswer) -> None:
+    name = answer.protocol_name
+    request.answer(
+        {
+            "error_code": answer.code,
+            "generation_id": answer.generation,
+            "protocol_type": answer.protocol_type,
+            "protocol_name": (name or "") if request.version < 7 else name,
+            "leader": answer.leader,
+            "skip_assignment": answer.skip_assignment,
+            "member_id": answer.member_id,
+            "members": [
+                {"member_id": m.member_id, "group_instance_id": m.instance_id, "metadata": m.metadata}
+                for m in answer.members
+            ],
+        }
+    )

@@ -1,0 +1,35 @@
+"""ListGroups (key 16), versions 0-5: every group that this broker coordinates.
+
+Versions: 1 throttle time; 3 flexible; 4 states, and a filter by them (KIP-518); 5 types, and a filter by them (KIP-848).
+Left out: nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kaas.coordinator import queries
+from kaas.wire.apis import LIST_GROUPS
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = LIST_GROUPS
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve a ListGroups."""
+    message, version = request.decode(), request.version
+    states = message.states_filter if version >= 4 else ()
+    types = message.types_filter if version >= 5 else ()
+    code, rows = queries.list_groups(broker.groups.coordinator, states, types)
+    request.answer(
+        {
+            "error_code": code,
+            "groups": [
+                {"group_id": g.group_id, "protocol_type": g.protocol_type, "group_state": g.state, "group_type": g.type}
+                for g in rows
+            ],
+        }
+    )

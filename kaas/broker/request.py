@@ -1,0 +1,89 @@
+"""One request while it is served.
+
+Job: what a handler sees of a request, and the one way to answer it: now, later, or not at all.
+Rules: a request is answered once; later calls do nothing, as a client that went away and came back may have two parked
+requests that end together. Encoding happens here, so that handlers deal in values.
+Must not know: what any API means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kaas.wire.decode import decode
+from kaas.wire.encode import Values, encode_response
+from kaas.wire.headers import answer_frame
+
+if TYPE_CHECKING:
+    from kaas.broker.connection import Connection
+    from kaas.broker.server import Broker
+
+
+class Request:
+    """`flexible`: the answer's header has a tag section."""
+
+    __slots__ = (
+        "_payload",
+        "body_at",
+        "broker",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "done",
+        "flexible",
+        "key",
+        "version",
+    )
+
+    def __init__(
+        self,
+        broker: Broker,
+        connection: Connection,
+        payload: bytes,
+        key: int,
+        version: int,
+        correlation_id: int,
+        client_id: str | None,
+        body_at: int,
+        flexible: bool,
+    ) -> None:
+        self.broker = broker
+        self.connection = connection
+        self._payload = payload
+        self.key = key
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.body_at = body_at
+        self.flexible = flexible
+        self.done = False
+
+    def decode(self) -> Any:
+        """The message (kio's entity). Raises Unreadable, which ends the connection."""
+        return decode(self.key, self.version, "request", self._payload, self.body_at)
+
+    @property
+    def body(self) -> bytes:
+        """The undecoded body, for requests that are recognised by their bytes."""
+        return self._payload[self.body_at :]
+
+    def answer(self, values: Values) -> None:
+        """Encode and send."""
+        self.answer_body(encode_response(self.key, self.version, values))
+
+    def answer_body(self, body: bytes) -> None:
+        """Send a body that is encoded already."""
+        if not self.done:
+            self.done = True
+            self.connection.answered(self, answer_frame(self.correlation_id, self.flexible, body))
+
+    def answer_nothing(self) -> None:
+        """The request has no answer (Produce with acks=0)."""
+        if not self.done:
+            self.done = True
+            self.connection.answered(self, None)
+
+    def refuse(self, reason: str) -> None:
+        """End the connection instead of answering."""
+        self.done = True
+        self.connection.refuse(reason)

@@ -1,0 +1,156 @@
+"""The broker: every part wired together, started and stopped in order.
+
+Job: own the parts and their lives.
+Rules: the port is open before the groups are read, so that clients find somebody who tells them to wait. At a stop the port
+closes first, then groups and logs make durable what they were asked for. The lock on the data folder keeps a second broker with
+the same id away from it.
+Must not know: requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import functools
+import os
+import uuid
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import structlog
+
+from kaas.broker import listeners
+from kaas.broker.clock import Clock
+from kaas.broker.connection import Connection
+from kaas.broker.dispatch import Dispatcher
+from kaas.broker.feed_source import start_feed
+from kaas.broker.group_service import GroupService
+from kaas.broker.settings import Settings
+from kaas.broker.topic_service import TopicService
+from kaas.cluster.alone import take_over
+from kaas.cluster.assignment import BrokerEntry, Listener
+from kaas.cluster.view import ClusterView
+from kaas.feed.publisher import Publisher
+
+log = structlog.get_logger("kaas.broker")
+
+CLUSTER_FOLDER = "__cluster"
+BACKLOG = 1_024
+
+
+class FolderTaken(Exception):
+    """Another broker works in this data folder."""
+
+
+class Broker:
+    """One broker. `host` and `port` are where it listens; port 0 takes a free one.
+
+    `groups`, `topics`, `cluster`, `settings`, `clock` are what handlers reach.
+    """
+
+    groups: GroupService
+    topics: TopicService
+    cluster: ClusterView
+
+    def __init__(
+        self, *, data: Path, host: str, port: int, broker_id: int, settings: Settings, redis_url: str | None = None
+    ) -> None:
+        self.data = data
+        self.redis_url = redis_url
+        self.host = host
+        self.port = port
+        self.broker_id = broker_id
+        self.settings = settings
+        self.clock = Clock()
+        self.dispatcher = Dispatcher(self)
+        self.feed: Publisher | None = None
+        self.incarnation = str(uuid.uuid4())
+        self.started_at = self.clock.wall_ms()
+        self._servers: list[asyncio.Server] = []
+        self._loading: asyncio.Task[None] | None = None
+        self._lock: IO[str] | None = None
+
+    async def start(self) -> None:
+        """Open the port; groups load behind it. Raises FolderTaken, OSError, BadAssignment."""
+        loop = asyncio.get_running_loop()
+        self._lock = await loop.run_in_executor(None, lock_folder, self.data, self.broker_id)
+        listening = [await self._listen(one) for one in listeners.bound(self.settings, self.host, self.port)]
+        told = listeners.advertised(self.settings, listening)
+        self.host, self.port = told[0].host, told[0].port
+        folder = self.data / CLUSTER_FOLDER
+        entry = BrokerEntry(
+            id=self.broker_id,
+            host=self.host,
+            listeners=tuple(told),
+            state="alive",
+            last_seen=self.clock.wall_ms(),
+        )
+        assignment = await loop.run_in_executor(None, take_over, folder, entry, self.clock.wall_ms())
+        self.cluster = ClusterView.of(self.broker_id, assignment)
+        self.groups = GroupService(folder, self.broker_id, assignment.assignment_version, self.settings, self.clock)
+        self.topics = TopicService(self.data, self.settings, self.clock)
+        await self.topics.start()
+        for server in self._servers:
+            await server.start_serving()
+        log.info("listening", broker=self.broker_id, **{one.name: f"{one.host}:{one.port}" for one in listening})
+        self._loading = loop.create_task(self._load())
+
+    async def loaded(self) -> None:
+        """Until the groups are there."""
+        assert self._loading is not None
+        await self._loading
+
+    async def _load(self) -> None:
+        """Bring the groups back, then begin to tell of them."""
+        await self.groups.load()
+        if self.redis_url is not None:
+            self.feed = start_feed(self, self.redis_url)
+
+    async def _listen(self, listener: Listener) -> Listener:
+        """Bind, without serving yet; the listener with the port that it got."""
+        max_bytes = self.settings["socket.request.max.bytes"]
+        make = functools.partial(Connection, self.dispatcher, listener.name, max_bytes)
+        loop = asyncio.get_running_loop()
+        host = listener.host or "0.0.0.0"  # noqa: S104 - as asked for, and said aloud
+        server = await loop.create_server(make, host, listener.port, backlog=BACKLOG, start_serving=False)
+        self._servers.append(server)
+        if listeners.is_reachable_by_others(listener):
+            log.warning("anybody who reaches this listener may do everything", listener=listener.name, host=host)
+        return msgspec.structs.replace(listener, host=host, port=server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        """Stop serving and make everything durable."""
+        for server in self._servers:
+            server.close()
+        self.dispatcher.close_all()
+        if self._loading is not None:
+            await asyncio.wait([self._loading])
+        await self.groups.stop()
+        if self.feed is not None:
+            await self.feed.stop()
+        await self.topics.stop()
+        if self._lock is not None:
+            self._lock.close()
+        log.info("stopped", broker=self.broker_id)
+
+
+def lock_folder(data: Path, broker_id: int) -> IO[str]:
+    """Hold the folder for this broker; closing the file lets it go. Raises FolderTaken."""
+    folder = data / CLUSTER_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    file = (folder / f"broker-{broker_id}.lock").open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.seek(0)
+        holder = file.read().strip()
+        file.close()
+        raise FolderTaken(
+            f"{data} is used by another broker with id {broker_id} (process {holder or 'unknown'}); "
+            "stop it, or give this one another --data or --broker-id"
+        ) from None
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()
+    return file

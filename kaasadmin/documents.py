@@ -1,0 +1,101 @@
+"""The pages of docs/ that are made from the code, so that they cannot differ from it.
+
+Job: docs/PROTOCOL.md and docs/OPERATIONS.md from their sources in docs/src/ and from the tables of the code.
+Rules: a source holds `{{ name }}` where a table goes; every table here has a place and every place a table. A test compares
+what stands in docs/ with what this makes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from kaas.broker.handlers import MODULES
+from kaas.broker.settings import TABLE
+from kaas.coordinator.classic.states import TABLE as STATES
+from kaas.errors import ErrorCode
+from kaas.wire.apis import APIS
+from kaasadmin.environment import VARIABLES
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+SOURCES = DOCS / "src"
+PLACE = re.compile(r"\{\{ (\w+) \}\}")
+
+
+def table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+    """A Markdown table."""
+    cell = lambda value: str(value).replace("|", "\\|").replace("\n", " ")  # noqa: E731
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cell(value) for value in row) + " |" for row in lines)
+
+
+def first_lines(doc: str | None) -> str:
+    """What a handler says of its versions and what it leaves out: its docstring without the title line."""
+    return " ".join((doc or "").split("\n\n", 1)[-1].split())
+
+
+def apis() -> str:
+    rows = []
+    for key, api in APIS.items():
+        versions = f"{api.min_version}-{api.max_version}"
+        if api.lowest_advertised != api.min_version:
+            versions += f" (advertised from {api.lowest_advertised})"
+        rows.append((key, api.name, versions, f"{api.purpose}. {first_lines(MODULES[key].__doc__)}"))
+    return table(("key", "API", "versions", "what for; what each version added; what is left out"), rows)
+
+
+def states() -> str:
+    rows = []
+    for state, row in STATES.items():
+        exits = ", ".join(other.value for other in row.exits) or "none"
+        sync = "park, or the assignment" if row.sync is None else f"{int(row.sync)} {row.sync.name}"
+        rows.append(
+            (state.value, row.enters, f"{int(row.heartbeat)}", sync, f"{int(row.commit)}", f"{row.leaves} ({exits})")
+        )
+    head = ("state", "enters", "Heartbeat", "SyncGroup", "OffsetCommit of a member", "leaves (to)")
+    return table(head, rows) + "\n\n" + diagram()
+
+
+def diagram() -> str:
+    lines = ["```mermaid", "stateDiagram-v2", "    [*] --> Empty"]
+    lines += [f"    {state.value} --> {other.value}" for state, row in STATES.items() for other in row.exits]
+    return "\n".join([*lines, "    Dead --> [*]", "```"])
+
+
+def errors() -> str:
+    rows: list[tuple[object, ...]] = [
+        (int(code), code.name, "yes" if code.retriable else "no", code.meaning) for code in ErrorCode
+    ]
+    return table(("code", "name", "retriable", "meaning"), rows)
+
+
+def variables() -> str:
+    rows: list[tuple[object, ...]] = [
+        (f"`{v.name}`", f"`{v.default}`" if v.default else "unset", v.meaning) for v in VARIABLES
+    ]
+    return table(("variable", "default", "what it changes"), rows)
+
+
+def broker_settings() -> str:
+    rows: list[tuple[object, ...]] = [
+        (f"`{s.name}`", s.kind, f"`{s.default}`" if s.default != "" else "empty", s.meaning) for s in TABLE.values()
+    ]
+    return table(("setting", "type", "default", "what it changes"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "apis": apis,
+    "states": states,
+    "errors": errors,
+    "variables": variables,
+    "broker_settings": broker_settings,
+}
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page: where it stands, and what it says. Raises KeyError for a place that has no table."""
+    return {
+        DOCS / source.name: PLACE.sub(lambda match: TABLES[match[1]](), source.read_text())
+        for source in sorted(SOURCES.glob("*.md"))
+    }
