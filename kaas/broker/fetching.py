@@ -23,7 +23,6 @@ from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.aborted import AbortedTransaction
 from kaas.storage.log.partition import PartitionLog
 from kaas.storage.log.segment import Chunk
-from kaas.storage.log.view import LogView
 
 UNKNOWN = -1
 
@@ -44,7 +43,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one partition. `aborted` None: the reader did not ask for committed records only."""
+    """What came of one partition.
+
+    `has_more`: there is more to read than the limits let through. `aborted` None: the reader takes all records.
+    """
 
     asked: FetchedPartition
     code: ErrorCode = ErrorCode.NONE
@@ -53,6 +55,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     log_start_offset: int = UNKNOWN
     buffers: list[bytes | memoryview] = []
     size: int = 0
+    has_more: bool = False
     aborted: list[AbortedTransaction] | None = None
 
 
@@ -87,17 +90,13 @@ def _read(
     offset = asked.fetch_offset
     view.check(offset)
     end_offset = view.last_stable_offset if limits.committed else view.high_watermark
-    if offset >= end_offset:
-        return _row(asked, log, view, Chunk([], 0, offset), limits)
-    chunk = log.read_recent(offset, room, end_offset, min_one=min_one)
+    chunk: Chunk | None = Chunk([], 0, offset)
+    if offset < end_offset:
+        chunk = log.read_recent(offset, room, end_offset, min_one=min_one)
+        if chunk is None and not from_memory:
+            chunk = log.read(offset, room, end_offset, min_one=min_one)
     if chunk is None:
-        if from_memory:
-            return None
-        chunk = log.read(offset, room, end_offset, min_one=min_one)
-    return _row(asked, log, view, chunk, limits)
-
-
-def _row(asked: FetchedPartition, log: PartitionLog, view: LogView, chunk: Chunk, limits: Limits) -> Row:
+        return None
     return Row(
         asked=asked,
         high_watermark=view.high_watermark,
@@ -105,5 +104,6 @@ def _row(asked: FetchedPartition, log: PartitionLog, view: LogView, chunk: Chunk
         log_start_offset=view.log_start_offset,
         buffers=chunk.buffers,
         size=chunk.size,
-        aborted=log.aborted(asked.fetch_offset, chunk.next_offset) if limits.committed else None,
+        has_more=chunk.next_offset < end_offset,
+        aborted=log.aborted(offset, chunk.next_offset) if limits.committed else None,
     )

@@ -1,7 +1,7 @@
 import uuid
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaas.errors import ErrorCode, KafkaError
@@ -270,6 +270,7 @@ steps = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(steps)
 def test_a_restart_after_any_history_finds_the_same_topics(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("topics")

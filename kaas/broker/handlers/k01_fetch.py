@@ -130,11 +130,13 @@ class Fetch:
             self.answer(rows)
 
     def lacking(self, rows: list[Row]) -> int:
-        """How many bytes must come before the fetch is answered early. For committed records any append may be the
-        one that makes older ones readable.
+        """How many bytes must come before the fetch is answered early.
+
+        None when the limits keep back what there is already. For committed records any append may be the one that makes
+        older ones readable.
         """
         size = sum(row.size for row in rows)
-        if not rows or size >= self.message.min_bytes or any(row.code for row in rows):
+        if not rows or size >= self.message.min_bytes or any(row.code or row.has_more for row in rows):
             return 0
         return 1 if self.limits.committed else self.message.min_bytes - size
 

@@ -1,8 +1,12 @@
 import pytest
+from hypothesis import settings
 
 from kaas.storage.log.files import OpenFiles
 from kaas.storage.log.recent import RecentBatches
 from kaas.storage.log.writer import LogResources
+
+settings.register_profile("untimed", deadline=None)  # how long an example takes says something of the machine only
+settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -1,0 +1,54 @@
+from kaas.broker.config_rows import Source, broker_rows, topic_rows
+from kaas.broker.settings import TABLE, parse
+from kaas.storage.log.settings import TOPIC_SETTINGS, ConfigType
+
+
+def by_name(rows):
+    names = [row["name"] for row in rows]
+    assert names == sorted(names) and len(set(names)) == len(names)
+    return {row["name"]: row for row in rows}
+
+
+def sources(row):
+    return [(one["name"], one["value"], one["source"]) for one in row["synonyms"]]
+
+
+def test_a_topic_shows_every_setting_with_where_it_comes_from():
+    rows = by_name(topic_rows({"retention.ms": "5"}, parse(["log.retention.ms=6", "log.segment.bytes=7000"])))
+    assert rows.keys() == TOPIC_SETTINGS.keys()
+    assert (rows["retention.ms"]["value"], rows["retention.ms"]["config_source"]) == ("5", Source.TOPIC)
+    assert sources(rows["retention.ms"]) == [
+        ("retention.ms", "5", Source.TOPIC),
+        ("log.retention.ms", "6", Source.STATIC_BROKER),
+        ("log.retention.ms", "604800000", Source.DEFAULT),
+    ]
+    assert sources(rows["segment.bytes"])[0] == ("log.segment.bytes", "7000", Source.STATIC_BROKER)
+    assert (rows["cleanup.policy"]["value"], rows["cleanup.policy"]["config_source"]) == ("delete", Source.DEFAULT)
+    assert not rows["retention.ms"]["read_only"] and rows["retention.ms"]["config_type"] == ConfigType.LONG
+
+
+def test_a_setting_that_no_broker_setting_gives_has_its_default():
+    row = by_name(topic_rows({}, parse([])))["segment.jitter.ms"]
+    assert (row["value"], row["config_source"], row["synonyms"]) == ("0", Source.DEFAULT, [])
+
+
+def test_the_values_are_those_that_the_logs_work_with():
+    from kaas.storage.log.settings import topic_values
+
+    settings = parse(["log.preallocate=true", "log.cleaner.min.cleanable.ratio=0.25"])
+    shown = {row["name"]: row["value"] for row in topic_rows({"flush.ms": "9"}, settings)}
+    assert shown == topic_values({"flush.ms": "9"}, settings)
+
+
+def test_a_broker_shows_its_settings_and_its_number():
+    rows = by_name(broker_rows(7, parse(["num.partitions=3"])))
+    assert rows.keys() == TABLE.keys() | {"node.id"}
+    assert (rows["node.id"]["value"], rows["node.id"]["read_only"]) == ("7", True)
+    assert sources(rows["num.partitions"]) == [
+        ("num.partitions", "3", Source.STATIC_BROKER),
+        ("num.partitions", "1", Source.DEFAULT),
+    ]
+    assert (rows["auto.create.topics.enable"]["value"], rows["auto.create.topics.enable"]["config_type"]) == (
+        "true",
+        ConfigType.BOOLEAN,
+    )
