@@ -1,0 +1,60 @@
+"""kaasadmin.logs."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+import structlog
+
+from kaasadmin.logs import configure_logs
+
+
+@pytest.fixture(autouse=True)
+def as_it_was():
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers, root.level = handlers, level
+    configure_logs(log_format="console", log_level="INFO")
+
+
+def logged(capsys, log_format):
+    configure_logs(log_format=log_format, log_level="INFO")
+    structlog.contextvars.bind_contextvars(request_id="r1")
+    structlog.get_logger("ours").warning("it_happened", group="shop")
+    logging.getLogger("theirs").warning("also %s", "this")
+    try:
+        secret = "kaas_hidden"  # noqa: F841 - a local variable that no trace may show
+        raise ZeroDivisionError("boom")
+    except ZeroDivisionError:
+        structlog.get_logger("ours").exception("it_failed")
+    structlog.contextvars.clear_contextvars()
+    return capsys.readouterr().err
+
+
+def test_machines_get_one_json_object_a_line(capsys):
+    ours, theirs, failed = map(json.loads, logged(capsys, "json").splitlines())
+    assert (ours["event"], ours["group"], ours["level"], ours["logger"]) == ("it_happened", "shop", "warning", "ours")
+    assert ours["request_id"] == theirs["request_id"] == "r1" and theirs["event"] == "also this"
+    assert "ZeroDivisionError: boom" in failed["exception"] and ours["timestamp"].endswith("Z")
+
+
+@pytest.mark.parametrize("log_format", ["console", "json"])
+def test_a_trace_shows_no_values(capsys, log_format):
+    text = logged(capsys, log_format)
+    assert "ZeroDivisionError: boom" in text and "kaas_hidden\n" not in text.replace('"kaas_hidden"', "")
+    assert "locals" not in text
+
+
+def test_configuring_twice_does_not_log_twice(capsys):
+    configure_logs(log_format="json", log_level="INFO")
+    assert len(logged(capsys, "json").splitlines()) == 3
+
+
+def test_quiet_libraries_stay_quiet(capsys):
+    configure_logs(log_format="json", log_level="INFO")
+    logging.getLogger("celery.app.trace").info("task done")
+    logging.getLogger("ours").debug("detail")
+    assert capsys.readouterr().err == ""
