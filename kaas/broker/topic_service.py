@@ -43,7 +43,7 @@ log = structlog.get_logger("kaas.broker.topics")
 
 CLUSTER_FOLDER = "__cluster"
 READER_THREADS = 4
-HOUSEKEEPING_MS = 15_000  # the greatest pause between two rounds: compaction looks as often in Apache
+HOUSEKEEPING_MS = 15_000  # the greatest pause between two rounds: so often compaction looks for work in Apache
 FLUSH_CHECK_S = 1.0
 
 Done = Callable[[Any], None]
@@ -73,7 +73,11 @@ class TopicService:
         self.purgatory = Purgatory(self._loop)
         self.fetch_sessions = FetchSessions(settings["max.incremental.fetch.session.cache.slots"])
         self._appender = Appender(self._hand_back, clock.wall_ms)
-        self._housekeeping = Housekeeping(self.registry.logs, settings["producer.id.expiration.ms"])
+        self._housekeeping = Housekeeping(
+            self.registry.logs,
+            retention_interval_ms=settings["log.retention.check.interval.ms"],
+            producer_expiration_ms=settings["producer.id.expiration.ms"],
+        )
         self._readers = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="reader")
         self._producer_ids: ProducerIds | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}

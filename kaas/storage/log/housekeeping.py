@@ -4,7 +4,8 @@ Job: retention, compaction, flushes by time, expired producers; for all logs, in
 Rules:
 - It runs in the appender thread, between appends, so a step is short: some logs are tended, or one piece of a
   compaction done.
-- It has no clock: who calls says when it is.
+- It has no clock: who calls says when it is. Rounds come as often as compaction looks for work; retention is due in
+  some of them only, and not before its interval is over once: records with old timestamps live for at least so long.
 - An error on one log is reported and does not stop the others; the next round tries again.
 Must not know: topics, when the next round is due.
 """
@@ -26,9 +27,14 @@ LOGS_PER_STEP = 50
 class Housekeeping:
     """Tends all logs. `logs` gives those that there are when a round begins."""
 
-    def __init__(self, logs: Callable[[], Iterable[PartitionLog]], producer_expiration_ms: int) -> None:
+    def __init__(
+        self, logs: Callable[[], Iterable[PartitionLog]], *, retention_interval_ms: int, producer_expiration_ms: int
+    ) -> None:
         self._logs = logs
+        self._retention_interval_ms = retention_interval_ms
         self._producer_expiration_ms = producer_expiration_ms
+        self._retained_ms: int | None = None  # when the last round with retention began
+        self._retains = False  # this round does
         self._left: deque[PartitionLog] = deque()  # of this round
         self._compaction: Iterator[None] | None = None
 
@@ -38,7 +44,7 @@ class Housekeeping:
             self._compact(self._compaction)
         else:
             if not self._left:
-                self._left.extend(self._logs())
+                self._begin(now_ms)
             for _ in range(min(LOGS_PER_STEP, len(self._left))):
                 self._compaction = self._tend(self._left.popleft(), now_ms)
                 if self._compaction is not None:
@@ -53,11 +59,21 @@ class Housekeeping:
             except KafkaError as error:
                 logger.error("%s is not flushed: %s", log.folder, error)
 
+    def _begin(self, now_ms: int) -> None:
+        """Begins a round."""
+        if self._retained_ms is None:
+            self._retained_ms = now_ms
+        self._retains = now_ms - self._retained_ms >= self._retention_interval_ms
+        if self._retains:
+            self._retained_ms = now_ms
+        self._left.extend(self._logs())
+
     def _tend(self, log: PartitionLog, now_ms: int) -> Iterator[None] | None:
         """Does what is due on a log at once, and gives the compaction that is due."""
         try:
-            log.retain(now_ms)
-            log.expire_producers(now_ms - self._producer_expiration_ms)
+            if self._retains:
+                log.retain(now_ms)
+                log.expire_producers(now_ms - self._producer_expiration_ms)
             return log.compaction(now_ms)
         except KafkaError as error:
             if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # deleted since the round began

@@ -19,7 +19,9 @@ def logs(tmp_path, resources):
 @pytest.fixture
 def keeper(logs, monkeypatch):
     monkeypatch.setattr(housekeeping, "LOGS_PER_STEP", 3)
-    return Housekeeping(lambda: logs, producer_expiration_ms=1000)
+    one = Housekeeping(lambda: logs, retention_interval_ms=100, producer_expiration_ms=1000)
+    rounds(one, NOW - 100)
+    return one
 
 
 def rounds(keeper, now=NOW) -> int:
@@ -39,14 +41,24 @@ def test_a_round_tends_every_log_in_small_steps(keeper, logs):
 
 
 def test_a_round_over_no_logs_is_over_at_once():
-    assert Housekeeping(list, 1000).step(NOW) is False
+    assert Housekeeping(list, retention_interval_ms=100, producer_expiration_ms=1000).step(NOW) is False
+
+
+def test_retention_is_due_in_some_rounds_only_and_not_in_the_first(logs):
+    keeper = Housekeeping(lambda: logs[:1], retention_interval_ms=100, producer_expiration_ms=1000)
+    starts = []
+    for late in (0, 99, 100, 150, 199, 200):
+        logs[0].append([plain("x", at=NOW - 20), plain("x", at=NOW + 1000)], NOW)
+        rounds(keeper, NOW + late)
+        starts.append(logs[0].view.log_start_offset)
+    assert starts == [0, 0, 1, 1, 1, 1]
 
 
 def test_idle_producers_expire(keeper, logs):
     logs[0].append([plain("x", producer=1)], NOW)
     rounds(keeper, NOW + 1000)
     assert logs[0].append([plain("x", producer=1, sequence=5)], NOW)[0].code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    rounds(keeper, NOW + 1001)
+    rounds(keeper, NOW + 1100)
     assert not isinstance(logs[0].append([plain("x", producer=1, sequence=5)], NOW)[0], KafkaError)
 
 
