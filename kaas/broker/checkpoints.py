@@ -19,7 +19,7 @@ import structlog
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.records import OFFSET_RECORDS, GroupDeleted, Record
 from kaas.storage.checkpoint_writer import CheckpointWriter, Done, Job
-from kaas.storage.journal import CORRUPT
+from kaas.storage.files import name_before
 
 GROUPS_PER_BATCH = 100
 
@@ -148,7 +148,7 @@ class Checkpoints:
     def _drop_files(self) -> None:
         """Journal files of earlier lives or full ones, once nobody needs them. The newest is being appended to."""
         for path in [p for p, groups in self._needed.items() if not groups]:
-            if path.parent != self._journal_folder or path.name.endswith(CORRUPT):
+            if path.parent != self._journal_folder or name_before(path) is not None:
                 del self._needed[path]
             elif path != self.current:
                 del self._needed[path]

@@ -6,6 +6,7 @@ Rules
   waits for it. Nothing is shared with other connections.
 - Bytes that wait behind a parked request are bounded: beyond that the socket is not read.
 - A client that does not read its answers is not served until it does.
+- Rounds in which nothing was heard are counted here; how many are too many is not decided here.
 - Whatever cannot be read ends this connection with one log line.
 Must not know: APIs (kaas.broker.dispatch).
 """
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 WAITING_BYTES = 1_048_576
 """Requests of one connection that wait for the one that is being served."""
+FRAME_COST_BYTES = 64
+"""What keeping a waiting request costs beside its bytes."""
 
 log = structlog.get_logger("kaas.broker.connection")
 
@@ -44,6 +47,7 @@ class Connection(asyncio.Protocol):
         "_writable",
         "client_host",
         "listener",
+        "silent_rounds",
         "state",
         "transport",
     )
@@ -59,6 +63,7 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._paused = False
         self.client_host = ""
+        self.silent_rounds = 0
         self.transport: asyncio.Transport | None = None
         self.state: dict[str, object] = {}
 
@@ -78,6 +83,7 @@ class Connection(asyncio.Protocol):
         self._dispatcher.closed(self)
 
     def data_received(self, data: bytes) -> None:
+        self.silent_rounds = 0
         try:
             frames = self._splitter.feed(data)
         except BadFrame as problem:
@@ -85,7 +91,7 @@ class Connection(asyncio.Protocol):
             return
         for frame in frames:
             self._waiting.append(frame)
-            self._waiting_bytes += len(frame)
+            self._waiting_bytes += len(frame) + FRAME_COST_BYTES
         self._serve()
         if self._waiting_bytes > WAITING_BYTES and self.transport is not None and not self._paused:
             self._paused = True
@@ -108,7 +114,7 @@ class Connection(asyncio.Protocol):
         try:
             while self._waiting and self._parked is None and self._writable and self.transport is not None:
                 frame = self._waiting.popleft()
-                self._waiting_bytes -= len(frame)
+                self._waiting_bytes -= len(frame) + FRAME_COST_BYTES
                 self._parked = self._dispatcher.serve(self, frame)
         finally:
             self._serving = False
@@ -125,6 +131,11 @@ class Connection(asyncio.Protocol):
         if self._parked is request:
             self._parked = None
             self._serve()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nobody waits for an answer here."""
+        return self._parked is None and not self._waiting
 
     def refuse(self, reason: str) -> None:
         """End the connection, and say why once."""

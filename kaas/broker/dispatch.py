@@ -2,12 +2,14 @@
 
 Rules: what is not in the table of APIs, in a version that is served, ends the connection, save ApiVersions, which answers an
 unknown version in version 0 (KIP-511). Bytes that are not the message end the connection. A fault of ours ends it as well,
-with the traceback in the log: a client then reconnects and asks again, which is safe for every Kafka request.
+with the traceback in the log: a client then reconnects and asks again, which is safe for every Kafka request. A connection on
+which nothing came for `connections.max.idle.ms` is closed, unless it waits for an answer.
 Must not know: what an API means.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import structlog
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("kaas.broker.dispatch")
 
+IDLE_ROUNDS = 2
+"""Silence is looked for so often per `connections.max.idle.ms`."""
+
 
 class Dispatcher:
     """Serves payloads of any connection."""
@@ -34,6 +39,7 @@ class Dispatcher:
         self._broker = broker
         self._connections: set[Connection] = set()
         self._served: dict[tuple[int, int], tuple[Handler, bool]] = {}
+        self._idle_handle: asyncio.TimerHandle | None = None
 
     def opened(self, connection: Connection) -> bool:
         """Whether there is room for another connection."""
@@ -41,15 +47,33 @@ class Dispatcher:
             log.warning("connection refused", client=connection.client_host, reason="max.connections is reached")
             return False
         self._connections.add(connection)
+        if self._idle_handle is None:
+            self._look_later()
         return True
 
     def closed(self, connection: Connection) -> None:
         self._connections.discard(connection)
 
     def close_all(self) -> None:
+        if self._idle_handle is not None:
+            self._idle_handle.cancel()
         for connection in list(self._connections):
             if connection.transport is not None:
                 connection.transport.close()
+
+    def _look_later(self) -> None:
+        idle_ms = self._broker.settings["connections.max.idle.ms"]
+        if idle_ms > 0:
+            loop = asyncio.get_running_loop()
+            self._idle_handle = loop.call_later(idle_ms / 1_000 / IDLE_ROUNDS, self._close_idle)
+
+    def _close_idle(self) -> None:
+        """One round: who was silent in all rounds of the time that is given goes."""
+        for connection in [one for one in self._connections if one.is_idle]:
+            connection.silent_rounds += 1
+            if connection.silent_rounds > IDLE_ROUNDS:
+                connection.refuse("idle for connections.max.idle.ms")
+        self._look_later()
 
     def __len__(self) -> int:
         return len(self._connections)

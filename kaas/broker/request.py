@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
+from kaas.wire.apis import APIS
 from kaas.wire.decode import decode
 from kaas.wire.encode import Values, encode_response
 from kaas.wire.headers import answer_frame
@@ -17,6 +20,8 @@ from kaas.wire.headers import answer_frame
 if TYPE_CHECKING:
     from kaas.broker.connection import Connection
     from kaas.broker.server import Broker
+
+log = structlog.get_logger("kaas.broker.request")
 
 
 class Request:
@@ -68,8 +73,14 @@ class Request:
         return self._payload[self.body_at :]
 
     def answer(self, values: Values) -> None:
-        """Encode and send."""
-        self.answer_body(encode_response(self.key, self.version, values))
+        """Encode and send. What this version cannot carry (a longer id, say) ends the connection."""
+        try:
+            body = encode_response(self.key, self.version, values)
+        except Exception:
+            log.exception("an answer cannot be written", api=APIS[self.key].name, version=self.version)
+            self.refuse("an answer that cannot be written")
+            return
+        self.answer_body(body)
 
     def answer_body(self, body: bytes) -> None:
         """Send a body that is encoded already."""

@@ -1,0 +1,171 @@
+"""One connection: requests in, answers out, one after another."""
+
+import struct
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kaas.broker import connection as module
+from kaas.broker.connection import FRAME_COST_BYTES, Connection
+from tests.support.held import HeldTransport
+from tests.support.laws import law
+
+
+def frame(payload):
+    return struct.pack(">i", len(payload)) + payload
+
+
+class Desk:
+    """Stands in for dispatch: payloads that begin with "park" are answered when the test says so, others at once."""
+
+    def __init__(self, room=True):
+        self.room = room
+        self.served = []
+        self.parked = []
+        self.open = []
+
+    def opened(self, connection):
+        if self.room:
+            self.open.append(connection)
+        return self.room
+
+    def closed(self, connection):
+        if connection in self.open:
+            self.open.remove(connection)
+
+    def serve(self, connection, payload):
+        self.served.append(payload)
+        request = SimpleNamespace(payload=payload)
+        if payload.startswith(b"park"):
+            self.parked.append((connection, request))
+            return request
+        connection.answered(request, b"<" + payload + b">")
+        return None
+
+    def answer_parked(self, data=b"<parked>"):
+        connection, request = self.parked.pop(0)
+        connection.answered(request, data)
+
+
+def opened(desk=None, max_bytes=1_000, host="127.0.0.1"):
+    desk = desk or Desk()
+    connection = Connection(desk, "PLAINTEXT", max_bytes)
+    transport = HeldTransport(host)
+    connection.connection_made(transport)
+    return desk, connection, transport
+
+
+def test_a_request_is_served_and_its_answer_sent():
+    desk, connection, transport = opened()
+    connection.data_received(frame(b"one"))
+    assert desk.served == [b"one"] and transport.written == [b"<one>"]
+
+
+def test_a_client_is_known_by_its_address_as_kafka_shows_it():
+    assert opened(host="10.1.2.3")[1].client_host == "/10.1.2.3"
+
+
+def test_where_there_is_no_room_it_is_closed():
+    _, _, transport = opened(Desk(room=False))
+    assert transport.closed
+
+
+def test_a_request_behind_a_parked_one_waits_for_it():
+    desk, connection, transport = opened()
+    connection.data_received(frame(b"park") + frame(b"two") + frame(b"park again") + frame(b"four"))
+    assert desk.served == [b"park"] and not connection.is_idle
+    desk.answer_parked()
+    assert desk.served == [b"park", b"two", b"park again"]
+    desk.answer_parked()
+    assert transport.written == [b"<parked>", b"<two>", b"<parked>", b"<four>"] and connection.is_idle
+
+
+def test_a_request_without_an_answer_makes_way_for_the_next():
+    desk, connection, transport = opened()
+    connection.data_received(frame(b"park") + frame(b"two"))
+    desk.answer_parked(None)
+    assert transport.written == [b"<two>"]
+
+
+def test_many_requests_at_once_do_not_pile_up_on_the_stack():
+    desk, connection, transport = opened()
+    connection.data_received(frame(b"one") * 5_000)
+    assert len(desk.served) == len(transport.written) == 5_000
+
+
+def test_a_socket_is_not_read_while_too_much_waits_behind_a_parked_request(monkeypatch):
+    monkeypatch.setattr(module, "WAITING_BYTES", 10 * (FRAME_COST_BYTES + 100))
+    desk, connection, transport = opened()
+    connection.data_received(frame(b"park") + frame(b"x" * 100) * 10)
+    assert transport.reads
+    connection.data_received(frame(b"x" * 100))
+    assert not transport.reads
+    desk.answer_parked()
+    assert transport.reads and len(transport.written) == 12
+
+
+def test_tiny_requests_that_wait_are_counted_with_what_they_cost(monkeypatch):
+    monkeypatch.setattr(module, "WAITING_BYTES", 1_000)
+    _, connection, transport = opened()
+    connection.data_received(frame(b"park") + frame(b"x") * 20)
+    assert not transport.reads
+
+
+def test_a_client_that_does_not_read_is_not_served_until_it_does():
+    desk, connection, transport = opened()
+    connection.pause_writing()
+    connection.data_received(frame(b"one") + frame(b"two"))
+    assert desk.served == []
+    connection.resume_writing()
+    assert transport.written == [b"<one>", b"<two>"]
+
+
+@pytest.mark.parametrize("size", [-1, 0, 1_001, 2**31 - 1])
+def test_a_frame_that_cannot_be_ends_the_connection(size):
+    desk, connection, transport = opened()
+    connection.data_received(struct.pack(">i", size) + b"xxxx")
+    assert transport.closed and desk.served == []
+    connection.data_received(frame(b"late"))
+    connection.connection_lost(None)
+    assert desk.served == [] and desk.open == []
+
+
+def test_a_refused_connection_serves_nothing_more():
+    desk, connection, transport = opened()
+    connection.data_received(frame(b"park") + frame(b"two"))
+    connection.refuse("for a reason")
+    desk.answer_parked()
+    assert transport.closed and transport.written == [] and desk.served == [b"park"]
+
+
+def test_an_answer_for_a_client_that_went_away_is_dropped():
+    desk, connection, transport = opened()
+    connection.data_received(frame(b"park") + frame(b"two"))
+    connection.connection_lost(ConnectionResetError())
+    desk.answer_parked()
+    assert transport.written == [] and desk.served == [b"park"] and desk.open == []
+
+
+def test_rounds_of_silence_begin_anew_with_every_byte():
+    _, connection, _ = opened()
+    connection.silent_rounds = 2
+    connection.data_received(b"\0")
+    assert connection.silent_rounds == 0
+
+
+@given(st.lists(st.sampled_from([b"one", b"park", b"a longer payload"]), max_size=12), st.data())
+@law
+def test_answers_come_in_the_order_of_requests_however_the_bytes_are_cut(payloads, data):
+    desk, connection, transport = opened()
+    stream = b"".join(frame(payload) for payload in payloads)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
+    for begin, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        connection.data_received(stream[begin:end])
+        if desk.parked and data.draw(st.booleans()):
+            desk.answer_parked()
+    while desk.parked:
+        desk.answer_parked()
+    assert desk.served == payloads
+    assert transport.written == [b"<parked>" if p == b"park" else b"<" + p + b">" for p in payloads]

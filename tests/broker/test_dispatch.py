@@ -1,0 +1,137 @@
+"""From a payload to its handler; failures become answers or the end of a connection."""
+
+import struct
+from types import SimpleNamespace
+
+import pytest
+import structlog
+
+from kaas.broker import dispatch as module
+from kaas.broker.connection import Connection
+from kaas.broker.dispatch import Dispatcher
+from kaas.broker.handlers.k18_api_versions import unknown_version_body
+from kaas.broker.settings import Settings
+from kaas.wire.apis import API_VERSIONS, HEARTBEAT, METADATA, PRODUCE
+from kaas.wire.encode import encode_request
+from kaas.wire.headers import answer_frame
+from tests.support.held import HeldTransport
+
+BEAT = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+
+
+def payload(key, version, body=b"", correlation=7, tagged=False):
+    return struct.pack(">hhih", key, version, correlation, 4) + b"test" + b"\0" * tagged + body
+
+
+def beat(version, tagged):
+    return payload(HEARTBEAT.key, version, encode_request(HEARTBEAT.key, version, BEAT), tagged=tagged)
+
+
+@pytest.fixture
+def desk():
+    return Dispatcher(SimpleNamespace(settings=Settings({"connections.max.idle.ms": -1})))
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """What reaches the handler of Heartbeat, which answers when the test says so."""
+    requests = []
+    monkeypatch.setitem(module.HANDLERS, HEARTBEAT.key, lambda broker, request: requests.append(request))
+    return requests
+
+
+def connected(desk):
+    connection = Connection(desk, "PLAINTEXT", 10_000)
+    transport = HeldTransport()
+    connection.connection_made(transport)
+    return connection, transport
+
+
+@pytest.mark.parametrize(("version", "tagged"), [(0, False), (3, False), (4, True)])
+def test_a_request_reaches_its_handler_with_what_its_head_says(desk, served, version, tagged):
+    connection, _ = connected(desk)
+    parked = desk.serve(connection, beat(version, tagged))
+    (request,) = served
+    assert parked is request
+    assert (request.key, request.version, request.correlation_id, request.client_id) == (12, version, 7, "test")
+    assert request.flexible is tagged and request.decode().group_id == "g"
+
+
+def test_a_request_that_is_answered_at_once_is_not_parked(desk, monkeypatch):
+    monkeypatch.setitem(module.HANDLERS, HEARTBEAT.key, lambda broker, request: request.answer_body(b"xx"))
+    connection, transport = connected(desk)
+    assert desk.serve(connection, beat(3, False)) is None
+    assert transport.written == [answer_frame(7, False, b"xx")]
+
+
+@pytest.mark.parametrize(
+    ("key", "version"),
+    [(999, 0), (-1, 0), (HEARTBEAT.key, 5), (HEARTBEAT.key, -1), (METADATA.key, 99), (PRODUCE.key, 2)],
+)
+def test_what_is_not_served_ends_the_connection(desk, key, version):
+    connection, transport = connected(desk)
+    assert desk.serve(connection, payload(key, version)) is None
+    assert transport.closed and transport.written == []
+
+
+@pytest.mark.parametrize("version", [5, 99, -1])
+def test_an_unknown_version_of_the_table_is_answered_in_version_0(desk, version):
+    connection, transport = connected(desk)
+    assert desk.serve(connection, payload(API_VERSIONS.key, version, tagged=True)) is None
+    assert transport.written == [answer_frame(7, False, unknown_version_body())] and not transport.closed
+
+
+def test_the_answer_to_the_table_never_has_a_tag_section_in_its_head(desk, monkeypatch):
+    seen = []
+    monkeypatch.setitem(module.HANDLERS, API_VERSIONS.key, lambda broker, request: seen.append(request.flexible))
+    desk.serve(connected(desk)[0], payload(API_VERSIONS.key, 3, tagged=True))
+    assert seen == [False]
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", payload(HEARTBEAT.key, 3)[:9], struct.pack(">hhih", 12, 3, 7, 99) + b"x"])
+def test_bytes_that_are_no_request_end_the_connection(desk, data):
+    connection, transport = connected(desk)
+    assert desk.serve(connection, data) is None
+    assert transport.closed
+
+
+def test_a_body_that_is_not_the_message_ends_the_connection(desk, monkeypatch):
+    monkeypatch.setitem(module.HANDLERS, HEARTBEAT.key, lambda broker, request: request.decode())
+    connection, transport = connected(desk)
+    desk.serve(connection, payload(HEARTBEAT.key, 3, b"\xff"))
+    assert transport.closed
+
+
+def test_a_fault_of_a_handler_ends_its_connection_and_no_other(desk, monkeypatch):
+    monkeypatch.setitem(module.HANDLERS, HEARTBEAT.key, lambda broker, request: 1 / 0)
+    (one, transport), (_, other) = connected(desk), connected(desk)
+    with structlog.testing.capture_logs() as logs:
+        desk.serve(one, beat(3, False))
+    assert transport.closed and not other.closed
+    assert [entry["log_level"] for entry in logs] == ["error", "info"] and logs[0]["exc_info"]
+
+
+def test_there_is_room_for_so_many_connections():
+    desk = Dispatcher(SimpleNamespace(settings=Settings({"max.connections": 2, "connections.max.idle.ms": -1})))
+    (first, _), (_, kept), (_, refused) = connected(desk), connected(desk), connected(desk)
+    assert refused.closed and not kept.closed and len(desk) == 2
+    first.connection_lost(None)
+    assert not connected(desk)[1].closed
+
+
+def test_all_connections_can_be_closed(desk):
+    transports = [connected(desk)[1] for _ in range(3)]
+    desk.close_all()
+    assert all(transport.closed for transport in transports)
+
+
+async def test_a_connection_without_requests_is_closed_after_its_time(served, monkeypatch):
+    desk = Dispatcher(SimpleNamespace(settings=Settings({"connections.max.idle.ms": 3_600_000})))
+    (idle, gone), (waiting, kept), (lively, also_kept) = connected(desk), connected(desk), connected(desk)
+    waiting.data_received(struct.pack(">i", len(beat(3, False))) + beat(3, False))
+    for _ in range(3):
+        lively.data_received(b"\0")
+        desk._close_idle()
+    assert gone.closed and idle.transport is None
+    assert not kept.closed and not also_kept.closed
+    desk.close_all()
