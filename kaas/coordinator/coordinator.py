@@ -112,8 +112,9 @@ class Coordinator:
         return None if group is None else group.classic
 
     def create(self, group_id: str) -> Group:
-        """A group that was not there."""
+        """A group that was not there. It is newer than the tombstone of one of its name."""
         group = self.groups[group_id] = new_group(group_id)
+        group.epoch, group.version = self.out.settled_order
         self.out.announce(group_id, GroupCreated())
         return group
 
@@ -173,7 +174,7 @@ class Coordinator:
         replay.apply(self.groups, group_id, record, self.wall_offset_ms)
         group = self.groups.get(group_id)
         if group is not None:
-            group.epoch, group.version = durable.epoch, durable.seq
+            group.epoch, group.version = max((group.epoch, group.version), (durable.epoch, durable.seq))
             if not known:
                 self.out.announce(group_id, GroupCreated())
 

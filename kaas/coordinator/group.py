@@ -18,8 +18,8 @@ from kaas.coordinator.records import GroupEmpty, GroupStable
 class Group:
     """`offsets` is topic to partition to entry; `staged` is producer id to what its open transaction would commit.
 
-    `stored` is the membership as it was last made durable, which is what a restart brings back. `epoch` and `version` are
-    those of the newest record that was applied.
+    `stored` is the membership as it was last made durable, which is what a restart brings back. `epoch` and `version`: every
+    record of the group up to these is in it.
     """
 
     group_id: str

@@ -56,12 +56,13 @@ class InFlight(msgspec.Struct, kw_only=True):
 class Outbox:
     """Effects of the event that is being handled, and the records in flight. `epoch` is that of records from now on."""
 
-    __slots__ = ("effects", "epoch", "in_flight", "seq")
+    __slots__ = ("effects", "epoch", "in_flight", "seq", "settled")
 
     def __init__(self) -> None:
         self.effects: list[Effect] = []
         self.in_flight: deque[InFlight] = deque()
         self.seq = 0
+        self.settled = 0
         self.epoch = 0
 
     def take(self) -> list[Effect]:
@@ -95,8 +96,14 @@ class Outbox:
             InFlight(seq=self.seq, epoch=self.epoch, group_id=group_id, record=None, follower=follower)
         )
 
+    @property
+    def settled_order(self) -> tuple[int, int]:
+        """(epoch, sequence number) of what has settled: lower than those of every record in flight or yet to come."""
+        return (self.in_flight[0].epoch if self.in_flight else self.epoch), self.settled
+
     def settle(self, up_to: int) -> list[InFlight]:
         """What is in flight up to this number, oldest first; it is not in flight any more."""
+        self.settled = max(self.settled, up_to)
         settled = []
         while self.in_flight and self.in_flight[0].seq <= up_to:
             settled.append(self.in_flight.popleft())

@@ -145,6 +145,7 @@ def complete(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
     elif group.reserved < group.next_generation():
         rebalance.ready = True
         reserve_generation(core, group)
+        core.out.announce(group.group_id, MembersChanged(member_ids=()))
     else:
         begin_generation(core, group, now_ms)
 
