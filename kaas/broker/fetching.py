@@ -45,7 +45,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one partition.
 
-    `has_more`: there is more to read than the limits let through. `aborted` None: the reader takes all records.
+    `has_more`: there is more to read than the limits let through. `aborted` None: the reader takes all records, or the
+    partition could not be read.
     """
 
     asked: FetchedPartition
@@ -65,7 +66,7 @@ def read_partitions(wanted: Iterable[Wanted], limits: Limits, *, from_memory: bo
     left, min_one = limits.max_bytes, True
     for one in wanted:
         if one.log is None:
-            rows.append(Row(asked=one.asked, code=one.refusal))
+            rows.append(Row(asked=one.asked, code=one.refusal, aborted=[]))
             continue
         try:
             row = _read(

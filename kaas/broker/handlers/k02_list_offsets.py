@@ -56,11 +56,12 @@ def handle(broker: Broker, request: Request) -> None:
 
 def find(broker: Broker, topic: str, row: Any, version: int, put: Any, *, committed: bool) -> None:
     """Finds one offset: the ends at once, a time in a reader thread. Raises: KafkaError."""
-    log = partition_of(topic_named(broker.topics.registry, topic), row.partition_index)
-    check_leader_epoch(log, row.current_leader_epoch if version >= 4 else -1)
-    kind, view = row.timestamp, log.view
+    kind = row.timestamp
     if kind < EARLIEST_PENDING or version < SINCE.get(kind, 0):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    log = partition_of(topic_named(broker.topics.registry, topic), row.partition_index)
+    check_leader_epoch(log, row.current_leader_epoch if version >= 4 else -1)
+    view = log.view
     end_offset = view.last_stable_offset if committed else view.high_watermark
     if kind == LATEST:
         put(values(end_offset, log.leader_epoch))

@@ -49,6 +49,7 @@ async def test_a_kind_of_offset_is_unsupported_before_its_version(tmp_path, kind
             seen = await list_offset(peer, "t", kind, version=version)
             expected = row if version >= since else (35, -1, -1)
             assert (seen.error_code, seen.offset, seen.timestamp) == expected
+        assert (await list_offset(peer, "no", kind, version=min(since - 1, 11))).error_code == 35
 
 
 async def test_what_is_unknown_is_said_on_its_row(tmp_path):
