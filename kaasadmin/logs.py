@@ -36,8 +36,16 @@ def configure_logs(*, log_format: str, log_level: str) -> None:
     root = logging.getLogger()
     root.handlers = [*(kept for kept in root.handlers if not _is_ours(kept)), handler]
     root.setLevel(log_level)
+    logging.getLogger("django.request").filters = [OnlyFailures()]
     for chatty in ("asyncio", "celery.beat", "celery.worker.strategy", "celery.app.trace", "kombu", "django.channels"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLevelName(log_level)))
+
+
+class OnlyFailures(logging.Filter):
+    """Django logs every answer from 400 on. One that we chose to give is no event; a 500 is."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return getattr(record, "status_code", 500) == 500
 
 
 def _is_ours(handler: logging.Handler) -> bool:

@@ -6,6 +6,7 @@ its page.
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -40,7 +41,7 @@ COLUMNS = (
 )
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-_GROUPS_PER_CHUNK = 500
+_GROUPS_PER_CHUNK = 50
 
 
 class CsvRenderer(BaseRenderer):
@@ -63,7 +64,7 @@ def safe_cell(value: Any) -> Any:
 
 
 async def csv_chunks(cluster: str, rows: Iterable[GroupRow]) -> AsyncIterator[str]:
-    """The lines of an export, some hundred groups at a time, so that nothing is held whole."""
+    """The lines of an export, some dozen groups at a time, so that nothing is held whole and nobody is held up."""
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
@@ -71,6 +72,7 @@ async def csv_chunks(cluster: str, rows: Iterable[GroupRow]) -> AsyncIterator[st
         writer.writerows([safe_cell(cell) for cell in line] for line in _lines(cluster, row))
         if count % _GROUPS_PER_CHUNK == 0:
             yield _taken(buffer)
+            await asyncio.sleep(0)  # the loop serves sockets as well: they come between two chunks
     yield _taken(buffer)
 
 

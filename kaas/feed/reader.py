@@ -147,7 +147,7 @@ class FeedReader:
     def _lost(self, lost: BaseExceptionGroup[Exception]) -> None:
         self._failures += 1
         if self.connected or self._failures == 1:
-            log.warning("the feed of %s is cut off: %s", self.cluster, lost.exceptions[0])
+            log.warning("the feed of %s is cut off: %r", self.cluster, lost.exceptions[0])
         self.connected = False
 
     async def _session(self) -> None:

@@ -58,3 +58,15 @@ def test_quiet_libraries_stay_quiet(capsys):
     logging.getLogger("celery.app.trace").info("task done")
     logging.getLogger("ours").debug("detail")
     assert capsys.readouterr().err == ""
+
+
+def test_answers_that_were_chosen_are_no_events(capsys):
+    configure_logs(log_format="json", log_level="INFO")
+    django = logging.getLogger("django.request")
+    for status in (404, 503, 500):
+        django.error("answered %s", status, extra={"status_code": status})
+    django.error("without a status")
+    assert [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()] == [
+        "answered 500",
+        "without a status",
+    ]
