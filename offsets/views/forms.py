@@ -76,8 +76,8 @@ def partitions_of(text: str) -> list[int] | None:
         if not found:
             raise _refused(f"{part.strip()!r} is no partition: write numbers and ranges, such as 0-2, 5.", "partitions")
         first, last = int(found[1]), int(found[2] or found[1])
-        if last - first > _PARTITIONS_LIMIT:
-            raise _refused(f"{part.strip()!r} names too many partitions.", "partitions")
+        if not 0 <= last - first <= _PARTITIONS_LIMIT:
+            raise _refused(f"{part.strip()!r} runs backwards or names too many partitions.", "partitions")
         numbers.update(range(first, last + 1))
     return sorted(numbers)
 

@@ -23,9 +23,12 @@ let waiting = { created: 0, gone: 0, moved: 0 };
 let touchedAt = 0;
 let refreshedAt = performance.now();
 
+/** Follows what the address asks for; a question that makes no sense has nothing to follow. */
 function begin() {
   live?.close();
-  live = follow({ path: `ws/clusters/${listing().dataset.live}/groups/${location.search}`, onMessage: take, poll });
+  live = null;
+  const cluster = listing().dataset.live;
+  if (cluster) live = follow({ path: `ws/clusters/${cluster}/groups/${location.search}`, onMessage: take, poll });
 }
 
 const listing = () => document.getElementById("listing");
@@ -188,4 +191,4 @@ for (const kind of ["pointermove", "keydown", "scroll", "wheel"]) {
   addEventListener(kind, () => (touchedAt = performance.now()), { passive: true, capture: true });
 }
 
-if (listing().dataset.live) begin();
+begin();

@@ -1,0 +1,139 @@
+"""Resets in a browser against the real broker: plan, apply, read back, undo, delete; with scripts and without."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from playwright.sync_api import Page, expect
+
+from tests.support.browser import Console, Visitor, new_id
+from tests.support.waiting import until
+
+
+@pytest.fixture(scope="module")
+def admin(console: Console) -> AdminClient:
+    """Kafka's own view of the broker."""
+    return AdminClient({"bootstrap.servers": console.broker.address, "log_level": 0})
+
+
+@pytest.fixture(scope="module")
+def topic(console: Console, admin: AdminClient) -> str:
+    """A topic of the broker with ten records in each of its two partitions."""
+    name = new_id("topic")
+    admin.create_topics([NewTopic(name, 2, 1)])[name].result(10)
+    producer = Producer({"bootstrap.servers": console.broker.address, "log_level": 0})
+    for partition in (0, 1):
+        for number in range(10):
+            producer.produce(name, str(number), partition=partition)
+    assert producer.flush(10) == 0
+    return name
+
+
+@pytest.fixture
+def group(console: Console, admin: AdminClient, topic: str) -> str:
+    """A group without members that committed 4 and 6."""
+    name = new_id()
+    offsets = [TopicPartition(topic, 0, 4), TopicPartition(topic, 1, 6)]
+    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(name, offsets)])[name].result(10)
+    until(lambda: console.redis.hexists("kaas:local:groups", name))
+    return name
+
+
+def committed(admin: AdminClient, group_id: str) -> list[int]:
+    """What is committed, by partition."""
+    found = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group_id)])[group_id].result(10)
+    return [one.offset for one in sorted(found.topic_partitions, key=lambda one: one.partition)]
+
+
+def table(page: Page) -> list[str]:
+    rows = page.locator("main tbody tr").all_inner_texts()
+    return [re.sub(r"\s+", " ", row) for row in rows]
+
+
+def test_a_reset_goes_from_the_plan_to_the_read_back_and_is_undone(
+    visitor: Visitor, console: Console, admin: AdminClient, topic: str, group: str
+) -> None:
+    page = visitor.page(console.address(group))
+    page.get_by_role("link", name="Reset offsets").click()
+    page.get_by_label("By so many records").check()
+    page.locator("#value_shift").fill("-3")
+    page.get_by_role("button", name="Make the plan").click()
+    assert [row.split("\t")[0] for row in table(page)] == [f"{topic} 0 4 → 1 – 3 ", f"{topic} 1 6 → 3 – 3 "]
+    expect(page.locator("#command")).to_contain_text("--shift-by -3 --all-topics --execute")
+    assert committed(admin, group) == [4, 6]
+
+    page.get_by_role("button", name="Apply the plan").click()
+    dialog = page.get_by_role("dialog", name="Apply this plan?")
+    expect(dialog).to_contain_text("2 offsets")
+    dialog.get_by_role("button", name="Apply").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("every partition reads back as asked")
+    assert committed(admin, group) == [1, 3]
+
+    page.get_by_role("link", name="Undo").click()
+    page.get_by_role("button", name="Put them back").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Put back")
+    assert committed(admin, group) == [4, 6]
+
+
+def test_everything_works_without_scripts(
+    visitor: Visitor, console: Console, admin: AdminClient, topic: str, group: str
+) -> None:
+    page = visitor.page(console.address(group), java_script_enabled=False)
+    expect(page.locator("#phase")).to_contain_text("Nobody is in the group.")
+    page.get_by_role("link", name="Reset offsets").click()
+    page.get_by_label("The log's end").check()
+    page.get_by_label("These topics").check()
+    page.get_by_role("checkbox", name=topic).check()
+    page.get_by_label(f"Partitions of {topic}").fill("1")
+    page.get_by_role("button", name="Make the plan").click()
+    page.get_by_role("button", name="Apply the plan").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("every partition reads back as asked")
+    assert committed(admin, group) == [4, 10]
+    page.get_by_role("link", name="To the group").click()
+    page.get_by_role("link", name="Delete group").click()
+    page.get_by_role("button", name="Delete the group").click()
+    expect(page.get_by_role("status")).to_contain_text(f"The group {group} is deleted.")
+    assert committed(admin, group) == []
+
+
+def test_deleting_asks_in_a_dialog_that_says_what_is_lost(
+    visitor: Visitor, console: Console, admin: AdminClient, topic: str, group: str
+) -> None:
+    page = visitor.page(console.address(group))
+    page.get_by_role("link", name="Delete group").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("2 partitions")
+    dialog.get_by_role("link", name="Keep it").click()
+    expect(dialog).to_have_count(0)
+    assert committed(admin, group) == [4, 6]
+    page.get_by_role("link", name="Delete offsets").click()
+    page.get_by_role("checkbox", name=topic).check()
+    page.get_by_label(f"Partitions of {topic}").fill("0")
+    page.get_by_role("button", name="Delete the offsets").click()
+    expect(page.get_by_role("status").first).to_contain_text("1 committed offsets are deleted.")
+    assert committed(admin, group) == [6]
+
+
+def test_a_moment_is_picked_in_ones_zone_and_read_back_in_utc(visitor: Visitor, console: Console, group: str) -> None:
+    page = visitor.page(console.address(group, "reset/"), timezone_id="Asia/Kolkata")
+    page.get_by_label("A moment").check()
+    page.locator("#moment").fill("2026-01-01T05:30:00")
+    expect(page.locator("#value_timestamp")).to_have_value("2026-01-01T05:30:00+05:30")
+    expect(page.locator("[data-moment-said]")).to_contain_text("2026-01-01 00:00:00 UTC")
+    page.locator("#value_timestamp").fill("2026-01-01T05:30:00")
+    expect(page.locator("[data-moment-said]")).to_contain_text("The zone is missing")
+
+
+def test_a_refusal_is_shown_where_it_was_asked(visitor: Visitor, console: Console, group: str) -> None:
+    page = visitor.page(console.address(group, "reset/"))
+    page.get_by_label("So long ago").check()
+    page.locator("#value_duration").fill("soon")
+    page.get_by_role("button", name="Make the plan").click()
+    expect(page.get_by_role("alert")).to_contain_text("is no ISO 8601 duration")
+    expect(page.locator("#value_duration")).to_have_value("soon")
+    page.get_by_role("button", name="PT1H").click()
+    page.get_by_role("button", name="Make the plan").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("So long ago PT1H")
