@@ -5,7 +5,7 @@ Rules: what is no JSON, holds half a surrogate pair or nests beyond reason is to
 
 from __future__ import annotations
 
-import orjson
+import msgspec
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
@@ -28,6 +28,6 @@ class StrictJsonParser(BaseParser):
         if not body.strip():
             return {}
         try:
-            return orjson.loads(body)
-        except orjson.JSONDecodeError as problem:
+            return msgspec.json.decode(body)
+        except (msgspec.DecodeError, RecursionError) as problem:
             raise ParseError(f"The body is not JSON: {problem}") from problem
