@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kaas.wire.apis import API_VERSIONS, APIS
-from kaas.wire.decode import Unreadable, decode
+from kaas.wire.decode import decode
 from kaas.wire.encode import Values, encode_request
 from kaas.wire.headers import skip_tags
 from kaas.wire.schema import is_flexible
@@ -119,14 +119,16 @@ class Connection:
                 if not 4 <= size <= LARGEST_ANSWER_BYTES:
                     raise Disconnected(f"an answer of {size} bytes")
                 self._take(await self._reader.readexactly(size))
-        except (OSError, asyncio.IncompleteReadError, Unreadable, Disconnected, ValueError) as problem:
+        except Exception as problem:  # whatever a peer sends, those who wait hear of it
             self._end(Disconnected(str(problem) or type(problem).__name__))
         except asyncio.CancelledError:
             self._end(Disconnected("closed"))
             raise
 
     def _take(self, payload: bytes) -> None:
-        correlation_id, key, version, future = self._waiting.popleft()
+        if not self._waiting:
+            raise Disconnected("an answer that nobody waits for")
+        correlation_id, key, version, future = self._waiting[0]  # until it has its answer, it hears what goes wrong
         if struct.unpack_from(">i", payload)[0] != correlation_id:
             raise Disconnected("answers came out of order")
         at = 4
@@ -135,6 +137,7 @@ class Connection:
         elif is_flexible(key, version) and key != API_VERSIONS.key:
             at = skip_tags(payload, at)
         answer = decode(key, version, "response", payload, at)
+        self._waiting.popleft()
         if not future.done():
             future.set_result(answer)
 
