@@ -68,7 +68,7 @@ def _web(env: Environment) -> Command:
         (
             *(sys.executable, "-m", "uvicorn", "kaasadmin.asgi:application"),
             *options,
-            *("--timeout-graceful-shutdown", str(STOP_WEB_AFTER_S), "--ws", "websockets"),
+            *("--timeout-graceful-shutdown", str(STOP_WEB_AFTER_S), "--ws", "websockets-sansio"),
             *("--proxy-headers",),
         ),
     )
