@@ -21,8 +21,10 @@ from kaas.storage.files import flush_folder, set_aside, write_whole
 from kaas.storage.group_files import (
     GROUPS_FOLDER,
     OFFSETS_FOLDER,
+    SUFFIX,
     Unreadable,
     group_bytes,
+    group_of,
     head_of,
     offsets_bytes,
     tombstone_bytes,
@@ -45,6 +47,10 @@ class Job:
     stored: GroupStable | GroupEmpty | None = None
     reserved: int = 0
     deleted: tuple[int, str] | None = None
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return self.epoch, self.version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,40 +86,66 @@ class CheckpointWriter:
 
     def write_batch(self, batch: list[Job]) -> list[Done]:
         """Write files in this thread."""
+        steps = [(self._write_offsets, self._offsets), (self._write_group, self._groups)]
+        if any(job.deleted is not None for job in batch):
+            steps.append((self._remove_offsets, self._offsets))
+        failed: dict[str, OSError] = {}
         try:
-            self._offsets.mkdir(parents=True, exist_ok=True)
-            self._groups.mkdir(parents=True, exist_ok=True)
-            done = [self._write(job) for job in batch]
-            flush_folder(self._groups)
-            flush_folder(self._offsets)
+            for write, folder in steps:
+                folder.mkdir(parents=True, exist_ok=True)
+                for job in batch:
+                    if job.group_id not in failed:
+                        self._attempt(write, job, failed)
+                flush_folder(folder)
         except OSError as problem:
             return [Done(job=job, error=problem) for job in batch]
-        return done
+        return [Done(job=job, error=failed.get(job.group_id)) for job in batch]
 
-    def _write(self, job: Job) -> Done:
-        name = file_stem(job.group_id) + ".json"
-        order = (job.epoch, job.version)
+    @staticmethod
+    def _attempt(write: Callable[[Job, str], None], job: Job, failed: dict[str, OSError]) -> None:
+        """One step of one job; what fails keeps no other group back."""
         try:
-            if job.deleted is not None:
-                at, why = job.deleted
-                put(self._groups / name, tombstone_bytes(job.group_id, *order, at, why), order)
-                flush_folder(self._groups)
-                if may_replace(self._offsets / name, order):
-                    (self._offsets / name).unlink(missing_ok=True)
-                return Done(job=job)
-            if job.offsets is not None:
-                put(self._offsets / name, offsets_bytes(job.group_id, *order, job.offsets), order)
-            if job.membership:
-                put(self._groups / name, group_bytes(job.group_id, *order, job.stored, job.reserved), order)
+            write(job, file_stem(job.group_id) + SUFFIX)
         except OSError as problem:
-            return Done(job=job, error=problem)
-        return Done(job=job)
+            failed[job.group_id] = problem
+
+    def _write_offsets(self, job: Job, name: str) -> None:
+        """The offsets file; where there is none to write, none of an earlier life may stay beside a new group-state file."""
+        if job.offsets is not None:
+            put(self._offsets / name, offsets_bytes(job.group_id, *job.order, job.offsets), job.order)
+        elif job.membership and (ended := tombstone_order(self._groups / name)) is not None:
+            remove(self._offsets / name, ended)
+
+    def _write_group(self, job: Job, name: str) -> None:
+        if job.deleted is not None:
+            put(self._groups / name, tombstone_bytes(job.group_id, *job.order, *job.deleted), job.order)
+        elif job.membership:
+            put(self._groups / name, group_bytes(job.group_id, *job.order, job.stored, job.reserved), job.order)
+
+    def _remove_offsets(self, job: Job, name: str) -> None:
+        if job.deleted is not None:
+            remove(self._offsets / name, job.order)
 
 
 def put(path: Path, data: bytes, order: tuple[int, int]) -> None:
     """Replace a checkpoint unless the one that is there is newer; the folder is flushed by the caller."""
     if may_replace(path, order):
         write_whole(path, data, flush=False)
+
+
+def remove(path: Path, order: tuple[int, int]) -> None:
+    """Remove a checkpoint unless it is newer; the folder is flushed by the caller."""
+    if may_replace(path, order):
+        path.unlink(missing_ok=True)
+
+
+def tombstone_order(path: Path) -> tuple[int, int] | None:
+    """(epoch, version) of the tombstone in this place; null if there is none."""
+    try:
+        file = group_of(path.read_bytes(), path)
+    except (FileNotFoundError, Unreadable):
+        return None
+    return None if file.deleted_at is None else (file.coordinator_epoch, file.version)
 
 
 def may_replace(path: Path, order: tuple[int, int]) -> bool:

@@ -64,7 +64,7 @@ class Loaded:
 
 @dataclass(slots=True)
 class _Covered:
-    """Up to where the checkpoints of one group reach."""
+    """Up to where the checkpoints of one group reach. A group-state file reaches as far for the offsets as well."""
 
     offsets: Order = (0, 0)
     membership: Order = (0, 0)
@@ -87,6 +87,7 @@ class Loader:
         self.wall_offset_ms = wall_offset_ms
         self.found = Loaded()
         self.covered: dict[str, _Covered] = {}
+        self.ended: dict[str, Order] = {}
 
     def load(self) -> Loaded:
         """Everything. Raises OSError when a journal or a folder cannot be read."""
@@ -180,10 +181,9 @@ class Loader:
 
     def _group_files(self) -> None:
         for group_id, (order, file) in self._newest(GROUPS_FOLDER, read_group).items():
-            cover = self._cover(group_id)
-            cover.membership = order
+            self.covered[group_id] = _Covered(offsets=order, membership=order)
             if file.deleted_at is not None:
-                cover.offsets = order
+                self.ended[group_id] = order
                 continue
             self._apply(group_id, GenerationReserved(file.reserved_generation), order)
             membership = membership_of(file)
@@ -192,9 +192,9 @@ class Loader:
 
     def _offsets_files(self) -> None:
         for group_id, (order, entries) in self._newest(OFFSETS_FOLDER, read_offsets).items():
-            cover = self._cover(group_id)
-            if order >= cover.offsets:  # otherwise the group was deleted after this was written
-                cover.offsets = order
+            if order >= self.ended.get(group_id, order):  # otherwise the group was deleted after this was written
+                cover = self._cover(group_id)
+                cover.offsets = max(cover.offsets, order)
                 self._apply(group_id, OffsetsCommitted(entries), order)
 
     def _newest(

@@ -77,6 +77,25 @@ def test_a_late_tombstone_takes_nothing_of_the_next_life(tmp_path, writer):
     assert group_of(group_file(tmp_path).read_bytes(), group_file(tmp_path)).deleted_at is None
 
 
+def test_no_group_file_is_written_before_the_offsets_files_are_durable(tmp_path, writer):
+    """A load takes a group file's word for the offsets as well."""
+    with refusing("fsync"):
+        writer.write_batch([offsets_job(1, membership=True, stored=STORED)])
+    assert offsets_file(tmp_path).exists() and not group_file(tmp_path).exists()
+
+
+def test_offsets_of_a_former_life_go_before_a_group_file_of_a_new_one_comes(tmp_path, writer):
+    writer.write_batch([offsets_job(1)])
+    data = offsets_file(tmp_path).read_bytes()
+    writer.write_batch([deleted_job(2)])
+    offsets_file(tmp_path).write_bytes(data)
+    writer.write_batch([Job(group_id="g", epoch=1, version=3, membership=True, reserved=1)])
+    assert not offsets_file(tmp_path).exists()
+    writer.write_batch([offsets_job(4)])
+    writer.write_batch([Job(group_id="g", epoch=1, version=5, membership=True, reserved=2)])
+    assert committed(tmp_path) == 5
+
+
 def test_a_file_that_cannot_be_understood_is_set_aside_and_the_good_state_written(tmp_path, writer):
     """K8: what somebody may still want to look at is never overwritten."""
     offsets_file(tmp_path).parent.mkdir()
@@ -90,7 +109,9 @@ def test_a_batch_shares_one_flush_of_each_folder(tmp_path, writer):
     jobs = [Job(group_id=f"g{n}", epoch=1, version=n, offsets={}, membership=True) for n in range(20)]
     with mock.patch.object(os, "fsync", wraps=os.fsync) as fsync:
         writer.write_batch(jobs)
-    assert fsync.call_count == 2
+        assert fsync.call_count == 2
+        writer.write_batch([deleted_job(1), *jobs])
+        assert fsync.call_count == 5  # what a tombstone ends is removed when that is durable
     assert len(list((tmp_path / OFFSETS_FOLDER).iterdir())) == 20
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import (
+    OFFSET_RECORDS,
     GenerationReserved,
     GroupDeleted,
     GroupEmpty,
@@ -149,9 +150,9 @@ def test_a_group_that_came_back_has_nothing_of_its_former_life(volume):
     assert (group.keys(), group.classic.generation, group.stored) == ([("t", 1)], 0, None)
 
 
-@pytest.mark.parametrize("newer", ["offsets", "membership"])
-def test_a_crash_between_the_two_files_of_a_group_that_came_back_loses_nothing(volume, newer):
-    """One file is of the new life, the other of the old one, and the tombstone between them is in the journal."""
+def test_a_crash_between_the_two_files_of_a_group_that_came_back_loses_nothing(volume):
+    """The offsets file, which is written first, is of the new life, the other of the old one; the tombstone between
+    them is in the journal."""
     changes = [
         Change("g", 1, stable(3)),
         commit(2, 5),
@@ -160,11 +161,30 @@ def test_a_crash_between_the_two_files_of_a_group_that_came_back_loses_nothing(v
         Change("g", 5, GenerationReserved(1)),
     ]
     volume.checkpoint(*changes[:2])
-    volume.checkpoint(*changes, offsets=newer == "offsets", membership=newer == "membership")
+    volume.checkpoint(*changes, membership=False)
     volume.journal(*changes)
     found = volume.load()
     assert durable(found.groups) == durable(replayed(changes))
     assert offset(found) == 40
+
+
+def test_entries_of_a_former_life_that_other_groups_keep_in_the_journal_do_not_come_back(volume):
+    """The tombstone's own file is gone, as everything in it was covered; the group has members and no offsets since."""
+    old, joined = commit(1, 5), Change("g", 4, GenerationReserved(1))
+    volume.checkpoint(old, Change("g", 2, DELETED))
+    volume.checkpoint(old, Change("g", 2, DELETED), joined, offsets=False)
+    volume.journal(old, commit(3, 7, group_id="other"))
+    assert volume.load().groups["g"].keys() == []
+
+
+def test_an_offsets_file_of_a_former_life_does_not_come_back_beside_a_new_group_file(volume):
+    old, end, joined = commit(1, 5), Change("g", 2, DELETED), Change("g", 3, GenerationReserved(1))
+    volume.checkpoint(old, membership=False)
+    data = volume.offsets_path("g").read_bytes()
+    volume.checkpoint(old, end)
+    volume.offsets_path("g").write_bytes(data)  # the broker died before it was removed
+    volume.checkpoint(old, end, joined, offsets=False)
+    assert volume.load().groups["g"].keys() == []
 
 
 # What cannot be read
@@ -381,20 +401,46 @@ KINDS = (
 
 
 def leave_checkpoints(volume: Volume, mine: list[Change], data: st.DataObject) -> int:
-    """The files of one group as some job left them, and a later job perhaps only one of the two before it was cut short; how
-    many of the changes both files cover."""
-    both, later = sorted(data.draw(st.lists(st.integers(0, len(mine)), min_size=2, max_size=2)))
-    if has_files(mine[:both]):
-        volume.checkpoint(*mine[:both])
-    if has_files(mine[:later]):
-        one = data.draw(st.sampled_from(["offsets", "membership"]))
-        volume.checkpoint(*mine[:later], offsets=one == "offsets", membership=one == "membership")
-    return both if has_files(mine[:both]) else 0
+    """The files of one group as one job after another left them; how many of the changes both files cover."""
+    covered = 0
+    for cut in sorted(data.draw(st.lists(st.integers(0, len(mine)), max_size=3))):
+        offsets, membership = changed_parts(mine[covered:cut])
+        if not has_files(mine[:cut]) or not (offsets or membership):
+            continue
+        if not data.draw(st.booleans()):
+            volume.checkpoint(*mine[:cut], offsets=offsets, membership=membership)
+        elif ends(mine[:cut]):
+            cut_short_after_tombstone(volume, mine[:cut])
+        else:  # the broker dies before the group file; the next one writes both files anew
+            volume.checkpoint(*mine[:cut], offsets=offsets, membership=False)
+            return covered
+        covered = cut
+    return covered
+
+
+def cut_short_after_tombstone(volume: Volume, mine: list[Change]) -> None:
+    """The offsets file was to be removed next."""
+    path = volume.offsets_path(mine[0].group_id)
+    before = path.read_bytes() if path.exists() else None
+    volume.checkpoint(*mine)
+    if before is not None:
+        path.write_bytes(before)
+
+
+def changed_parts(changes: list[Change]) -> tuple[bool, bool]:
+    """Whether offsets and membership are due after these changes; a tombstone makes both due."""
+    ended = any(isinstance(change.record, GroupDeleted) for change in changes)
+    of_offsets = [isinstance(change.record, OFFSET_RECORDS) for change in changes]
+    return ended or any(of_offsets), ended or not all(of_offsets)
 
 
 def has_files(mine: list[Change]) -> bool:
     """Whether a broker has files to write for a group after these changes."""
-    return bool(mine) and (mine[-1].group_id in replayed(mine) or isinstance(mine[-1].record, GroupDeleted))
+    return bool(mine) and (mine[-1].group_id in replayed(mine) or ends(mine))
+
+
+def ends(mine: list[Change]) -> bool:
+    return isinstance(mine[-1].record, GroupDeleted)
 
 
 @given(histories(), st.data())
