@@ -11,6 +11,7 @@ import { showMoved } from "./moved.js";
 import { followOffsets } from "./offsets_table.js";
 import { showPhase } from "./phase_banner.js";
 import { ageOf, fetchPage } from "./refreshing.js";
+import { soon } from "./soon.js";
 import { drawTimes } from "./times.js";
 
 /** The history is written by a worker, which looks for news about once a second. */
@@ -22,6 +23,7 @@ const model = new LanesModel();
 const view = new LanesView(document.getElementById("lanes"), model);
 
 let group = null;
+let oldest = null;
 
 function take(message) {
   takers[message.type]?.(message);
@@ -32,7 +34,7 @@ const takers = {
     if (message.group === null) return gone();
     group = message.group;
     model.begin(group, past, clock.now());
-    show();
+    soon(show);
   },
   event({ event, changes }) {
     clock.heard(event.at);
@@ -43,13 +45,13 @@ const takers = {
       group = merged(group, changes);
       model.update(group, at);
     }
-    if (group) show();
+    oldest ??= event.at;
+    soon(show);
     if (event.rebalance) {
       showMoved(event.rebalance, group?.members ?? []);
       setTimeout(() => takeOver(["rebalances"]).catch(() => {}), HISTORY_MS);
     }
     place.dispatchEvent(new CustomEvent("kaas:event", { detail: event }));
-    place.dataset.shown = event.at;
   },
   ping(message) {
     if (!group || !message.heartbeats) return;
@@ -64,11 +66,15 @@ function lagOf({ total_lag, total_lag_str, lag_status }) {
   return lag_status === undefined ? {} : { total_lag, total_lag_str, lag_status };
 }
 
+/** Draws what all messages so far have changed. `data-shown` tells the broker's time of the oldest event in it. */
 function show() {
+  if (!group) return;
   view.changed();
   showPhase(group);
   showHead(group);
   showMembers(group);
+  if (oldest) place.dataset.shown = oldest;
+  oldest = null;
 }
 
 /** The group was deleted or expired: its page says so, and waits for it to come back. */

@@ -7,6 +7,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const STEPS_MS = [5000, 10_000, 15_000, 30_000, 60_000, 120_000, 180_000, 300_000];
 const LABEL_PX = 84;
 const SHORT_LABEL_PX = 28;
+const MARKS_DRAWN = 60;
 const LABEL_Y = 13;
 const GRID_Y = 20;
 
@@ -28,7 +29,7 @@ export function scaleOf({ width, windowMs, origin }) {
 export function drawOver(group, model, scale, now, height) {
   const from = now - scale.windowMs;
   const parts = [];
-  for (const span of model.spans.filter((one) => one.to === null || one.to > from)) {
+  for (const span of model.spans.filter((one) => one.to === null || one.to > from).slice(-MARKS_DRAWN)) {
     const x = scale.x(span.from);
     const width = (span.to === null ? scale.x(now) + scale.width : scale.x(span.to)) - x;
     const shade = svg("rect", { class: "span", x, y: GRID_Y, width: Math.max(2, width), height: height - GRID_Y });
@@ -36,7 +37,7 @@ export function drawOver(group, model, scale, now, height) {
     parts.push(shade);
   }
   parts.push(...grid(scale, from, now, height));
-  const marks = model.generations.filter((one) => one.at > from).sort((a, b) => a.at - b.at);
+  const marks = model.generations.filter((one) => one.at > from).slice(-MARKS_DRAWN);
   marks.forEach((mark, index) => parts.push(...generation(mark, marks[index + 1], scale, now, height)));
   group.replaceChildren(...parts);
 }

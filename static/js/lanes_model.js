@@ -41,6 +41,8 @@ export class LanesModel {
     this.lanes = new Map();
     this.spans = [];
     this.generations = [];
+    /** Grows whenever spans or generations change; each lane has such a number too. Views draw anew what grew. */
+    this.version = 0;
   }
 
   /** Takes over a whole description; `past` holds finished rebalances, the newest first. */
@@ -89,7 +91,7 @@ export class LanesModel {
       Object.assign(lane, { name: nameOf(member), host: member.host });
       this.add(lane);
     }
-    if (lane.to !== null) Object.assign(lane, { to: null, outcome: null });
+    if (lane.to !== null) Object.assign(lane, { to: null, outcome: null, version: lane.version + 1 });
     Object.assign(lane, {
       name: nameOf(member),
       host: member.host,
@@ -119,19 +121,25 @@ export class LanesModel {
     const open = this.spans.find((span) => span.to === null);
     if (group?.rebalance && !open) {
       this.spans.push({ from: Date.parse(group.rebalance.started_at), to: null, cause: group.rebalance.cause_text });
+      this.version += 1;
     } else if (!group?.rebalance && open) {
       open.to = at;
+      this.version += 1;
     }
   }
 
   expire(lane, at, silentMs) {
     const since = (silentMs ?? null) === null ? lane.heardAt : at - silentMs;
     if (since) lane.silences.push({ from: Math.max(since, lane.from), to: at });
+    lane.version += 1;
     end(lane, at, "expired");
   }
 
   mark(at, generation) {
-    if (!this.generations.some((one) => one.generation === generation)) this.generations.push({ at, generation });
+    if (this.generations.some((one) => one.generation === generation)) return;
+    this.version += 1;
+    this.generations.push({ at, generation });
+    this.generations.sort((a, b) => a.at - b.at);
   }
 
   /** Members that are here now, and those that went in a rebalance that is remembered. */
@@ -215,12 +223,14 @@ function newLane(id, from) {
     segments: [],
     silences: [],
     earlier: [],
+    version: 0,
   };
 }
 
 function turn(lane, kind, at) {
   const last = lane.segments.at(-1);
   if (last?.kind === kind) return;
+  lane.version += 1;
   lane.segments.push({ kind, from: last ? Math.max(at, last.from) : Math.min(at, lane.from) });
   // Every turn but one is a member's own request, or the answer to it: then it was heard.
   if (last && kind !== "missing") lane.heardAt = Math.max(lane.heardAt ?? 0, at);
@@ -231,12 +241,14 @@ function hear(lane, at, { live = false } = {}) {
   if (lane.heardAt !== null && at <= lane.heardAt) return;
   if (live && lane.heardLive && isSilence(lane, at) && kindAt(lane) !== "joining") {
     lane.silences.push({ from: lane.heardAt, to: at });
+    lane.version += 1;
   }
   lane.heardAt = at;
   lane.heardLive ||= live;
 }
 
 function end(lane, at, outcome) {
+  lane.version += 1;
   if (lane.to === null) lane.to = at;
   lane.outcome ??= outcome;
 }

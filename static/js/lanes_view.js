@@ -19,6 +19,8 @@ const SLOW_TICK_MS = 1000;
 const SLACK_ROWS = 4;
 const WINDOW_KEY = "kaas.lanes";
 const NARROW_PX = 560;
+/** Of a member that comes and goes all the time, so many of its last lives are drawn. */
+const LIVES_DRAWN = 40;
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -45,8 +47,11 @@ export class LanesView {
   changed() {
     this.arrange();
     this.place();
-    for (const [id, row] of this.shown) this.drawLane(row, this.model.lanes.get(id));
-    this.drawOverlay();
+    for (const [id, row] of this.shown) {
+      const lane = this.model.lanes.get(id);
+      if (lane && row.drawn !== lane.version) this.drawLane(row, lane);
+    }
+    if (this.overDrawn !== this.model.version) this.drawOverlay();
     this.tick();
   }
 
@@ -136,6 +141,7 @@ export class LanesView {
 
   drawLane(row, lane) {
     if (!lane || !this.scale) return;
+    row.drawn = lane.version;
     const [name, host] = row.querySelector(".lane-name").children;
     setText(name, lane.name);
     setText(host, lane.host);
@@ -149,7 +155,9 @@ export class LanesView {
   }
 
   segments(lane, height) {
-    return [...lane.earlier, lane].flatMap((one) => this.segmentsOf(one, height));
+    const from = now() - this.windowMs;
+    const seen = [...lane.earlier, lane].filter((one) => one.to === null || one.to > from);
+    return seen.slice(-LIVES_DRAWN).flatMap((one) => this.segmentsOf(one, height));
   }
 
   segmentsOf(lane, height) {
@@ -191,6 +199,7 @@ export class LanesView {
     group.setAttribute("transform", `translate(${this.scale.shift(at)} 0)`);
     if (this.many) drawCrowd(this.crowd, this.seen, this.scale, at);
     this.drawnAt = at;
+    this.overDrawn = this.model.version;
   }
 
   measure() {
@@ -199,6 +208,8 @@ export class LanesView {
     this.rowPx = null;
     this.windowMs ??= width < NARROW_PX ? 60_000 : this.chosenWindow();
     this.scale = scaleOf({ width, windowMs: this.windowMs, origin: now() });
+    this.overDrawn = null;
+    for (const row of this.shown.values()) row.drawn = null;
     this.changed();
   }
 
