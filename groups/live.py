@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import structlog
 from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import DatabaseError
@@ -121,11 +122,11 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
             return None
         scheme, _, text = headers.get(b"authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return await sync_to_async(principal_of_token)(text.strip(), timezone.now())
+            return await database_sync_to_async(principal_of_token)(text.strip(), timezone.now())
         user = self.scope.get("user")
         if origin is None or user is None or not user.is_authenticated:
             return None
-        return await sync_to_async(principal_of_user)(user)
+        return await database_sync_to_async(principal_of_user)(user)
 
     # The pump
 
@@ -170,7 +171,7 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
 
     async def _may_stay(self) -> bool:
         try:
-            principal = await sync_to_async(principal_again)(self._principal, timezone.now())
+            principal = await database_sync_to_async(principal_again)(self._principal, timezone.now())
         except DatabaseError as problem:
             _log.warning("rights_not_asked", problem=str(problem))
             return True
@@ -275,7 +276,7 @@ class GroupSocket(LiveSocket):
         group = None
         if snapshot is not None:
             self._order = (snapshot.coordinator_epoch, snapshot.version, snapshot.at)
-            group = await sync_to_async(selectors.group_description)(self._principal, self._cluster, snapshot)
+            group = await database_sync_to_async(selectors.group_description)(self._principal, self._cluster, snapshot)
             self._feed.hub.described.setdefault(self._group_id, stable(self._feed.described(snapshot)))
         age = self._feed.age_ms()
         await self._send({"type": "snapshot", "id": position, "group": group, "snapshot_age_ms": age})

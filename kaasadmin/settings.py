@@ -7,6 +7,7 @@ Rules: no value is read from anywhere else; nothing here differs between tests a
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import dj_database_url
@@ -89,6 +90,8 @@ _SQLITE = {
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     },
+    # Tests use a file too: a database in memory that threads share knows no waiting for a lock.
+    "TEST": {"NAME": Path(tempfile.gettempdir()) / f"kaas-test-{os.getpid()}.sqlite3"},
 }
 DATABASES = {"default": dj_database_url.parse(KAAS.database_url) if KAAS.database_url else _SQLITE}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

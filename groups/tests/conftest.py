@@ -14,7 +14,7 @@ from groups.testing.sockets import LiveClient
 
 
 @pytest.fixture
-async def listen(transactional_db, feed, api):
+async def listen(async_db, feed, api):
     """Opens sockets while the feed is read; all are closed after the test."""
     sockets = []
     application = URLRouter(websocket_urlpatterns)

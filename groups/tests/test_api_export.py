@@ -25,7 +25,7 @@ async def exported(api, query="", **headers):
 
 
 @pytest.fixture
-def listed(transactional_db, world):
+def listed(async_db, world):
     world.topic("orders", 10, 10)
     world.group("shop", {("orders", 0): 10, ("orders", 1): 4}, last_rebalance=last_rebalance())
     for group_id in ("=1+1", '"quoted", comma', "@cmd", "-2", "new\nline"):

@@ -52,6 +52,15 @@ class Product:
         except urllib.error.HTTPError as problem:
             return problem.code, problem.read()
 
+    def session(self):
+        """The cookie of a signed-in browser."""
+        sign_in = "from django.contrib.sessions.backends.db import SessionStore; from django.contrib.auth import *\n"
+        sign_in += "user = get_user_model().objects.get(username='admin'); store = SessionStore()\n"
+        sign_in += "store[SESSION_KEY], store[HASH_SESSION_KEY] = str(user.pk), user.get_session_auth_hash()\n"
+        sign_in += "store[BACKEND_SESSION_KEY] = 'django.contrib.auth.backends.ModelBackend'; store.save()\n"
+        sign_in += "from django.conf import settings; print(settings.SESSION_COOKIE_NAME + '=' + store.session_key)"
+        return self.manage("shell", "-v0", "-c", sign_in).strip()
+
     def socket(self, path, **headers):
         bearer = {"Authorization": f"Bearer {self.token}", **headers}
         return connect(f"ws://127.0.0.1:{self.port}{path}", additional_headers=bearer)
@@ -137,6 +146,18 @@ async def test_a_socket_that_is_refused_says_so_in_the_handshake(product, path, 
         async with product.socket(path, **headers):
             pass
     assert refused.value.response.status_code == 403
+
+
+async def test_a_session_opens_a_socket_for_our_own_pages_only(product):
+    url = f"ws://127.0.0.1:{product.port}{BASE}/ws/clusters/local/groups/"
+    cookie = await asyncio.to_thread(product.session)
+    own = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{product.port}"}
+    async with connect(url, additional_headers=own) as live:
+        assert json.loads(await live.recv())["type"] == "snapshot"
+    for headers in ({"Cookie": cookie}, {"Cookie": cookie, "Origin": "http://evil.example"}, {"Origin": own["Origin"]}):
+        with pytest.raises(InvalidStatus):
+            async with connect(url, additional_headers=headers):
+                pass
 
 
 async def test_many_sockets_at_once(product):

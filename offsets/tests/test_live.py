@@ -14,7 +14,7 @@ from offsets.models import ResetPlan
 PLANS = f"{CLUSTER}/groups/shop/reset-plans/"
 
 
-async def test_it_is_carried_out_at_once(transactional_db, world, api):
+async def test_it_is_carried_out_at_once(async_db, world, api):
     world.topic("orders", 10)
     world.group("shop", {("orders", 0): 4}, members=[member_view("one-1", {"orders": [0]})])
     call = sync_to_async(api)
