@@ -160,11 +160,11 @@ class Membership:
 
     async def _step(self) -> None:
         what = self._dice.random()
-        if what < 0.05:
+        if what < 0.02:
             self.settled = False
             await self._leave(self._dice.choice(self.members))
             await self.settle()
-        elif what < 0.15:
+        elif what < 0.06:
             await self.settle()
         elif what < 0.5:
             await self._commit()
