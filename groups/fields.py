@@ -44,7 +44,9 @@ class JsonTextField(models.TextField):
         return None if value is None else json.dumps(value)
 
     def to_python(self, value: Any) -> Any:
-        return value
+        """What `dumpdata` wrote, read again."""
+        return json.loads(value) if isinstance(value, str) else value
 
     def value_to_string(self, obj: models.Model) -> str:
+        """What `dumpdata` writes."""
         return json.dumps(self.value_from_object(obj))

@@ -148,8 +148,3 @@ class Hub:
         """Makes every socket start anew."""
         for subscription in [*self.lists, *(one for watching in self.groups.values() for one in watching)]:
             subscription.lose(reason)
-
-    def wake_all(self) -> None:
-        """Makes every socket look up."""
-        for subscription in [*self.lists, *(one for watching in self.groups.values() for one in watching)]:
-            subscription.wake()

@@ -1,6 +1,6 @@
 """Single looks into the feed's hashes, for what is not kept in this process: one group whole, the log ends it needs.
 
-Job: snapshots, topic views and broker views by name, decoded; the same answers in web and worker processes.
+Job: snapshots and topic views by name, decoded; the same answers in web and worker processes.
 Rules: one client per server and process, with short timeouts; a server that does not answer is a Problem (503), never a
 wait without end.
 Must not know: who asks.
@@ -18,13 +18,12 @@ from redis.exceptions import RedisError
 
 from groups.problems import Problem, not_connected
 from kaas.feed import keys
-from kaas.feed.types import BrokerView, Snapshot, TopicView
+from kaas.feed.types import Snapshot, TopicView
 
 _TIMEOUT_S = 2.0
 
 _decode_snapshot = msgspec.json.Decoder(Snapshot).decode
 _decode_topic = msgspec.json.Decoder(TopicView).decode
-_decode_broker = msgspec.json.Decoder(BrokerView).decode
 
 
 def redis_client() -> Redis:
@@ -68,15 +67,3 @@ def topic_views(cluster: str, topics: Iterable[str]) -> dict[str, TopicView]:
         return {name: _decode_topic(value) for name, value in found.items()}
     except (RedisError, msgspec.DecodeError) as problem:
         raise feed_is_away(problem) from problem
-
-
-def broker_views(cluster: str) -> dict[int, BrokerView]:
-    """Every broker that told of itself, by id.
-
-    Raises Problem (503) when Redis does not answer, or holds what is no BrokerView.
-    """
-    try:
-        views = [_decode_broker(value) for value in redis_client().hvals(keys.brokers(cluster))]
-    except (RedisError, msgspec.DecodeError) as problem:
-        raise feed_is_away(problem) from problem
-    return {view.id: view for view in views}

@@ -6,6 +6,7 @@ CSRF token.
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
@@ -72,6 +73,4 @@ class SessionScheme(OpenApiAuthenticationExtension):
     name = "session"
 
     def get_security_definition(self, auto_schema):
-        from django.conf import settings
-
         return {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME}

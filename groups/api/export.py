@@ -12,7 +12,7 @@ import io
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
-from rest_framework.renderers import BaseRenderer
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 
 from groups.index import GroupRow
 from groups.lag import lag_of
@@ -52,8 +52,6 @@ class CsvRenderer(BaseRenderer):
     charset = "utf-8"
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> str:
-        from rest_framework.renderers import JSONRenderer
-
         # Only an error object comes here, and that is JSON whatever was asked for.
         return JSONRenderer().render(data).decode()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groups.clusters import Cluster
+from groups.feeds import feed_of
 from groups.testing.feed import member_view, snapshot
 from groups.testing.fixtures import CLUSTER
 from groups.times import now_ms
@@ -98,8 +99,6 @@ def test_it_shows_newer_heartbeats_than_the_snapshot_has(api, world):
     world.group("shop", members=[member_view("one-1", last_heartbeat_at=old)])
     world.read()
     assert api("GET", GROUP)["members"][0]["last_heartbeat_ms_ago"] >= 60_000
-    from groups.feeds import feed_of
-
     feed_of("local").index.heartbeats["shop"] = {"one-1": now_ms()}
     assert api("GET", GROUP)["members"][0]["last_heartbeat_ms_ago"] < 5_000
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from groups.testing.feed import last_rebalance, member_view
-from groups.testing.fixtures import CLUSTER
+from groups.testing.fixtures import CLUSTER, Caller
 from groups.times import now_ms
 
 GROUPS = f"{CLUSTER}/groups/"
@@ -130,8 +130,6 @@ def test_it_is_not_held_up_by_a_regex_that_explodes(api, world):
 
 
 def test_it_refuses_strangers(api, listed):
-    from groups.testing.fixtures import Caller
-
     for stranger in (Caller(None), Caller("kaas_nonsense")):
         response = stranger.raw("GET", GROUPS)
         assert response.status_code == 401 and response["WWW-Authenticate"] == "Bearer"

@@ -52,10 +52,9 @@ async def test_waiting_ends_with_nothing_when_nothing_comes():
     assert await Subscription().take(0) == []
 
 
-async def test_waking_ends_a_wait_with_nothing(hub):
+async def test_waking_ends_a_wait_with_nothing():
     quiet = Subscription()
-    hub.join(quiet, None)
-    hub.wake_all()
+    quiet.wake()
     assert await quiet.take(10) == []
 
 

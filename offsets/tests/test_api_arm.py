@@ -14,6 +14,7 @@ from groups.testing.fixtures import CLUSTER
 from kaas.errors import ErrorCode
 from offsets import tasks
 from offsets.models import ResetPlan
+from offsets.services import armed
 from offsets.services.armed import armed_apply, plans_expire
 
 GROUP = f"{CLUSTER}/groups/shop/"
@@ -191,8 +192,6 @@ def test_it_is_carried_out_only_while_who_armed_it_may(make_caller, shop, taken)
 
 
 def test_of_two_who_notice_one_carries_it_out(api, shop, monkeypatch):
-    from offsets.services import armed
-
     arm(api, make(api))
     empty(shop)
     carry_out = armed._carry_out
@@ -207,8 +206,6 @@ def test_of_two_who_notice_one_carries_it_out(api, shop, monkeypatch):
 
 
 def test_a_group_that_emptied_while_it_was_armed_is_not_left_waiting(api, shop, monkeypatch):
-    from offsets.services import armed
-
     plan = make(api)
     arm_it = armed._arm
 

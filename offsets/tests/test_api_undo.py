@@ -9,6 +9,7 @@ from groups.problems import not_connected, timed_out
 from groups.testing.feed import member_view, snapshot
 from groups.testing.fixtures import CLUSTER
 from kaas.errors import ErrorCode
+from offsets.services import undo
 
 GROUP = f"{CLUSTER}/groups/shop/"
 UNDO = f"{GROUP}undo/"
@@ -107,8 +108,6 @@ def test_one_in_doubt_is_not_tried_again(api, shop, monkeypatch):
 
 
 def test_of_two_who_undo_one_does(api, shop, monkeypatch):
-    from offsets.services import undo
-
     reset(api)
     monkeypatch.setattr(undo, "backup_claim", lambda backup: False)
     assert "same time" in api("POST", UNDO, expect=409)["message"]
