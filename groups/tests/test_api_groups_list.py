@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from groups.feeds import feed_of
 from groups.testing.feed import last_rebalance, member_view
 from groups.testing.fixtures import CLUSTER, Caller
 from groups.times import now_ms
@@ -156,6 +157,13 @@ def test_it_names_a_broker_that_is_silent(api, listed):
     listed.read()
     (error,) = api("GET", GROUPS)["errors"]
     assert error["resource"] == "broker 2" and error["code"] == "BROKER_SILENT"
+
+
+def test_it_answers_on_when_it_is_cut_off_and_says_so(api, listed, settings, monkeypatch):
+    settings.KAAS_REDIS_URL = "unix:///nowhere/valkey.sock"
+    monkeypatch.setattr(feed_of("local").reader, "is_cut_off", lambda: True)
+    answer = api("GET", GROUPS)
+    assert answer["total"] == 3 and [error["resource"] for error in answer["errors"]] == ["feed of local"]
 
 
 def test_it_names_a_group_whose_state_cannot_be_read(api, world):
