@@ -30,8 +30,6 @@ const SILENT_SHARE = 0.5;
 const SILENT_AT_LEAST_MS = 3500;
 /** A member is new for so long. */
 const NEW_MS = 30_000;
-/** A member's own join lies at most so long after the start of the rebalance that it set off. */
-const JOIN_MS = 1000;
 
 /** Causes by which a member goes, and how its lane ends. */
 const ENDS = { session_expired: "expired", rebalance_timeout: "late", member_left: "left", member_removed: "removed" };
@@ -192,17 +190,19 @@ export class LanesModel {
   }
 }
 
-/** What a member did in the rebalances that are remembered, up to a moment. */
+/** What a member did in the rebalances that are remembered, up to a moment. One that joined in the middle of one is
+    shown from then on. */
 function recallSegments(lane, recent, until) {
   turn(lane, "stable", lane.from);
   for (const one of recent) {
     let since = Date.parse(one.started_at);
-    if (since < lane.from - JOIN_MS || since >= until) continue;
+    if (Date.parse(one.ended_at) <= lane.from || since >= until) continue;
     for (const phase of one.phases) {
-      turn(lane, KINDS[phase.name] ?? "syncing", Math.max(since, lane.from));
-      since += phase.duration_ms;
+      const ended = since + phase.duration_ms;
+      if (ended > lane.from) turn(lane, KINDS[phase.name] ?? "syncing", Math.max(since, lane.from));
+      since = ended;
     }
-    turn(lane, "stable", Math.max(Date.parse(one.ended_at), lane.from));
+    turn(lane, "stable", Date.parse(one.ended_at));
   }
   lane.heardAt = null;
 }

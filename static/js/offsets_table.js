@@ -68,6 +68,7 @@ const cells = {
   metadata(cell, item) {
     const place = cell.firstElementChild;
     place.title = item.metadata ?? "";
+    cell.toggleAttribute("data-none", !item.metadata);
     set(place, item.metadata ? visible(item.metadata) : "–");
   },
 };
