@@ -46,7 +46,7 @@ from groups.query import GroupQuery
 from groups.redis_store import snapshot_of
 from groups.times import iso, now_ms
 
-DENIED, NOT_FOUND, BAD_REQUEST, TRY_AGAIN = 4403, 4404, 4400, 1013
+DENIED, NOT_FOUND, BAD_REQUEST, TRY_AGAIN, FAILED = 4403, 4404, 4400, 1013, 1011
 """Close codes."""
 
 LIST_PING_S = 5.0
@@ -91,7 +91,7 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
 
     async def access_changed(self, message: dict[str, Any]) -> None:
         """Somewhere a right was taken away: ask at once."""
-        self._rights_asked_at = 0.0
+        self._rights_asked_at = float("-inf")
         self._subscription.wake()
 
     async def group_changed(self, message: dict[str, Any]) -> None:
@@ -137,7 +137,15 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
                 pass
         except (Problem, RedisError, OSError) as problem:
             _log.info("socket_ended", problem=str(problem))
-            await self.close(TRY_AGAIN)
+            await self._close_if_open(TRY_AGAIN)
+        except Exception:
+            # Without its pump a socket would stay open and tell nothing: better that the page comes back.
+            _log.exception("socket_failed")
+            await self._close_if_open(FAILED)
+
+    async def _close_if_open(self, code: int) -> None:
+        with contextlib.suppress(OSError, RuntimeError):  # the other side may be gone already
+            await self.close(code)
 
     async def _begin(self) -> None:
         if self._since is not None:

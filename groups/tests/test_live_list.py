@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 from groups import control, live
 from groups.feeds import feed_of
 from groups.models import RoleBinding, Token
+from groups.problems import not_connected
 from groups.testing.feed import member_view, snapshot
 from kaas.feed import keys
 
@@ -179,6 +180,21 @@ async def test_it_asks_by_itself_too_and_goes_on_with_narrower_rights(listen, fe
     assert (await socket.next())["event"]["group_id"] == "team-a"
     await RoleBinding.objects.filter(user__username="caller").adelete()
     assert await socket.closed() == live.DENIED
+
+
+@pytest.mark.parametrize(
+    ("problem", "code"),
+    [(ZeroDivisionError("a fault"), live.FAILED), (not_connected("feed", "away"), live.TRY_AGAIN)],
+)
+async def test_one_that_can_tell_nothing_any_more_is_closed(listen, feed, monkeypatch, problem, code):
+    async def fails(self, told):
+        raise problem
+
+    socket = await listen(LIST)
+    await socket.next()
+    monkeypatch.setattr(live.GroupListSocket, "_send_told", fails)
+    feed.group(snapshot("shop"))
+    assert await socket.closed() == code
 
 
 async def test_it_frees_its_place(listen):
