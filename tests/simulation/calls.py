@@ -1,0 +1,32 @@
+"""A request on its way: the token that the coordinator answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """One delivery of one request. `kind` is the name of its event, `seqs` are the records that it made.
+
+    `hear` is told the answer, or null when the connection broke. `code` is null while nobody has answered. `asked_at` is the
+    wall time of its arrival. A request that the network delivers twice is two calls.
+    """
+
+    kind: str
+    group_id: str
+    hear: Callable[[Any], None]
+    event: Any
+    asked_at: int = 0
+    seqs: list[int] = field(default_factory=list)
+    code: int | None = None
+
+    def answer(self, code: int, answer: Any) -> None:
+        self.code = code
+        self.hear(answer)
+
+    def lost(self) -> None:
+        """The broker died."""
+        self.hear(None)

@@ -1,0 +1,62 @@
+"""Which states and transitions a simulation has visited, as a table, and which cells of the state table it has missed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from kaas.coordinator.classic.states import TABLE, State
+
+KINDS = ("Join", "Sync", "Heartbeat", "Leave", "Commit", "DeleteOffsets", "DeleteGroup")
+COLUMNS = {"Heartbeat": "heartbeat", "Sync": "sync", "Commit": "commit"}
+"""Requests that have a column in the state table."""
+
+
+@dataclass(slots=True)
+class Coverage:
+    """`replies`: (state, request, code) to a count; a code of null is a request that was parked or waits for the disk."""
+
+    replies: Counter[tuple[State, str, int | None]] = field(default_factory=Counter)
+    moves: Counter[tuple[State, State]] = field(default_factory=Counter)
+    other: Counter[str] = field(default_factory=Counter)
+
+    def replied(self, state: State, kind: str, code: int | None) -> None:
+        self.replies[state, kind, code] += 1
+
+    def moved(self, before: str, after: str) -> None:
+        self.moves[State(before), State(after)] += 1
+
+    def missed(self) -> list[str]:
+        """Cells of the state table that were never reached: a reply that was never given, an exit that was never taken."""
+        missed = []
+        for state, row in TABLE.items():
+            for kind, column in COLUMNS.items():
+                code = getattr(row, column)
+                seen = [c for (s, k, c), n in self.replies.items() if (s, k) == (state, kind) and n]
+                if (code not in seen) if code is not None else not seen:
+                    missed.append(f"{state.value}: {kind} is {code if code is None else code.name}")
+            missed += [f"{state.value} to {exit.value}" for exit in row.exits if not self.moves[state, exit]]
+        return missed
+
+    def table(self) -> str:
+        """For people: requests by state with their codes, then transitions, then what else happened."""
+        lines = [f"{'':22}" + "".join(f"{kind:>24}" for kind in KINDS)]
+        for state in State:
+            cells = [self._cell(state, kind) for kind in KINDS]
+            lines.append(f"{state.value:22}" + "".join(f"{cell:>24}" for cell in cells))
+        lines += ["", f"{'from, to':22}" + "".join(f"{state.value:>22}" for state in State)]
+        for before in State:
+            counts = [self.moves[before, after] or "" for after in State]
+            lines.append(f"{before.value:22}" + "".join(f"{count:>22}" for count in counts))
+        lines += ["", "   ".join(f"{what} {count}" for what, count in sorted(self.other.items()))]
+        return "\n".join(lines)
+
+    def _cell(self, state: State, kind: str) -> str:
+        codes = sorted(
+            ((n, c) for (s, k, c), n in self.replies.items() if (s, k) == (state, kind)), key=lambda cell: -cell[0]
+        )
+        return " ".join(f"{'wait' if c is None else c}:{short(n)}" for n, c in codes[:3])
+
+
+def short(count: int) -> str:
+    return str(count) if count < 10_000 else f"{count // 1_000}k"
