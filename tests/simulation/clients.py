@@ -7,6 +7,7 @@ subscribe to it.
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,7 +85,7 @@ class Consumer:
         turn = self.turn
         self.patience = 12
         event = kind(reply_to=None, group_id=self.group_id, **fields)
-        hear = lambda answer: self._hear(turn, kind, answer)  # noqa: E731 - bound to this turn
+        hear = functools.partial(self._hear, turn, kind)
         self.lives.send(Call(kind=kind.__name__, group_id=self.group_id, hear=hear, event=event))
 
     def _hear(self, turn: int, kind: type, answer: Any) -> None:
