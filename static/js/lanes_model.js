@@ -34,6 +34,9 @@ const NEW_MS = 30_000;
 /** Causes by which a member goes, and how its lane ends. */
 const ENDS = { session_expired: "expired", rebalance_timeout: "late", member_left: "left", member_removed: "removed" };
 
+/** How a lane ends whose member is no longer there, as long as nobody said why. */
+const GONE = "left";
+
 export class LanesModel {
   constructor() {
     this.lanes = new Map();
@@ -57,7 +60,7 @@ export class LanesModel {
       this.see(member, group, at);
     }
     for (const lane of this.lanes.values()) {
-      if (!present.has(lane.id) && lane.to === null) end(lane, at, "left");
+      if (!present.has(lane.id) && lane.to === null) end(lane, at, GONE);
     }
     this.seeRebalance(group, at);
     this.forget(at);
@@ -65,7 +68,7 @@ export class LanesModel {
 
   /** Takes over an event: why a member went, where a rebalance ended. */
   note(event, at) {
-    const lane = this.lanes.get(event.member_id);
+    const lane = this.find(event.member_id);
     if (event.kind === "member_expired" && lane) this.expire(lane, at, event.silent_ms);
     if (event.kind === "member_left" && lane) end(lane, at, "left");
     if (event.kind === "member_fenced" && lane) end(lane, at, "fenced");
@@ -80,6 +83,12 @@ export class LanesModel {
       const lane = this.lanes.get(memberId);
       if (lane) hear(lane, Date.parse(iso), { live: true });
     }
+  }
+
+  /** A member's lane, also when somebody else goes on in it. */
+  find(memberId) {
+    const all = [...this.lanes.values()];
+    return this.lanes.get(memberId) ?? all.flatMap((lane) => lane.earlier).find((lane) => lane.id === memberId);
   }
 
   see(member, group, at) {
@@ -128,8 +137,7 @@ export class LanesModel {
 
   expire(lane, at, silentMs) {
     const since = (silentMs ?? null) === null ? lane.heardAt : at - silentMs;
-    if (since) lane.silences.push({ from: Math.max(since, lane.from), to: at });
-    lane.version += 1;
+    if (since) lane.silences.push({ from: Math.max(since, lane.from), to: lane.to ?? at });
     end(lane, at, "expired");
   }
 
@@ -247,10 +255,11 @@ function hear(lane, at, { live = false } = {}) {
   lane.heardLive ||= live;
 }
 
+/** A description may be newer than the event that says why a member went: the reason may come afterwards. */
 function end(lane, at, outcome) {
   lane.version += 1;
-  if (lane.to === null) lane.to = at;
-  lane.outcome ??= outcome;
+  lane.to ??= at;
+  if (lane.outcome === null || lane.outcome === GONE) lane.outcome = outcome;
 }
 
 function isSilence(lane, at) {

@@ -7,10 +7,14 @@ import re
 from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from groups.keys import key_of
-from groups.testing.feed import member_view, offset_view, snapshot
+from groups.testing.feed import last_rebalance, member_view, offset_view, snapshot
 from tests.support.browser import Console, Visitor, new_id
 
 LIST = "/clusters/local/groups/"
+SEEN = """hidden => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
 
 
 def row(page: Page, group_id: str):
@@ -190,9 +194,23 @@ def test_a_console_that_is_away_is_told_while_polling(visitor: Visitor, console:
     expect(page.locator("#cut-off")).to_contain_text("The console does not answer", timeout=10_000)
 
 
-def test_times_are_shown_as_one_likes_with_their_zone(visitor: Visitor, console: Console) -> None:
-    from groups.testing.feed import last_rebalance
+def test_a_page_that_nobody_sees_rests_and_comes_back(visitor: Visitor, console: Console) -> None:
+    name = new_id()
+    console.feed.group(snapshot(name))
+    page = visitor.page("/tokens/")
+    page.clock.install()
+    page.goto(f"{console.url}{LIST}?search={name}")
+    live(page)
+    page.evaluate(SEEN, True)
+    page.clock.fast_forward(21_000)
+    expect(page.locator("#age")).to_have_attribute("data-state", "paused")
+    console.feed.group(snapshot(name, members=[member_view("one-1")]))
+    page.evaluate(SEEN, False)
+    live(page)
+    expect(cell(page, name, "state")).to_have_text("Stable")
 
+
+def test_times_are_shown_as_one_likes_with_their_zone(visitor: Visitor, console: Console) -> None:
     name = new_id()
     console.feed.group(snapshot(name, members=[member_view("one-1")], last_rebalance=last_rebalance()))
     page = live(visitor.page(f"{LIST}?search={name}", timezone_id="Asia/Kolkata"))

@@ -181,6 +181,7 @@ MODEL = """async ([steps, until]) => {
     lanes: lanes.map((lane) => ({
       ...lane, kind: kindNow(lane, until), silent: silentMs(lane, until),
       shown: lane.segments.map((one) => [one.kind, one.from]), earlier: lane.earlier.map((one) => one.id),
+      past: lane.earlier.map((one) => [one.id, one.outcome, one.silences]),
     })),
     spans: model.spans, generations: model.generations, crowd: crowdAt(lanes, until),
   };
@@ -248,6 +249,20 @@ def test_an_expired_member_ends_and_one_of_its_name_goes_on_in_its_lane(page: Pa
     )
     lanes = {lane["id"]: lane for lane in seen["lanes"]}
     assert set(lanes) == {"a-1", "b-2"} and lanes["b-2"]["earlier"] == ["b-1"]
+
+
+def test_a_reason_that_comes_after_the_member_is_gone_still_counts(page: Page) -> None:
+    expired = {"kind": "member_expired", "member_id": "b-1", "silent_ms": 4_000}
+    seen = model(
+        page,
+        ("begin", group(member("b-1")), [], at(0)),
+        ("update", group(), at(10_000)),
+        ("update", group(member("b-2", joined_at=iso(11_000))), at(11_000)),
+        ("note", expired, at(10_000)),
+        until=12_000,
+    )
+    (lane,) = seen["lanes"]
+    assert lane["past"] == [["b-1", "expired", [{"from": at(6_000), "to": at(10_000)}]]]
 
 
 def test_two_of_one_name_that_live_at_once_keep_two_lanes(page: Page) -> None:
