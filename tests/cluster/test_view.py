@@ -33,6 +33,7 @@ def view(*brokers: BrokerEntry, groups: tuple[GroupEntry, ...] = (), mine: int =
 
 
 def test_without_an_entry_the_hash_decides():
+    """librdkafka#2944: FindCoordinator and the coordinator must ask one function, or clients go in circles."""
     cluster = view(broker(1), broker(2), broker(3))
     assert all(cluster.coordinator_of(g) == broker_for(g, [1, 2, 3], [1, 2, 3]) for g in IDS)
     assert {cluster.coordinator_of(g) for g in IDS} == {1, 2, 3}

@@ -16,6 +16,7 @@ def test_a_refused_join_has_everything_that_the_protocol_wants_of_one():
 
 
 def test_a_refused_sync_has_an_empty_assignment_and_no_protocol():
+    """tansu#679: an assignment that was null broke clients."""
     refused = SyncAnswer(code=ErrorCode.ILLEGAL_GENERATION)
     assert (refused.assignment, refused.protocol_type, refused.protocol_name) == (b"", None, None)
 
