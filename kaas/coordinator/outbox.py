@@ -43,7 +43,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         core.out.reply(self.to, self.refusal)
 
 
-class InFlight(msgspec.Struct, kw_only=True):
+class InFlight(msgspec.Struct):
     """A record on its way to the journal, and who follows it. A second follower has an entry without a record."""
 
     seq: int
@@ -85,16 +85,12 @@ class Outbox:
     def persist(self, group_id: str, record: Record, follower: Follower | None = None) -> None:
         """Write a record; it is applied to the state, and then `follower` is told."""
         self.seq += 1
-        self.in_flight.append(
-            InFlight(seq=self.seq, epoch=self.epoch, group_id=group_id, record=record, follower=follower)
-        )
+        self.in_flight.append(InFlight(self.seq, self.epoch, group_id, record, follower))
         self.effects.append(Persist(self.seq, group_id, self.epoch, record))
 
     def follow(self, group_id: str, follower: Follower) -> None:
         """Tell one more follower of the record of this group that was persisted last."""
-        self.in_flight.append(
-            InFlight(seq=self.seq, epoch=self.epoch, group_id=group_id, record=None, follower=follower)
-        )
+        self.in_flight.append(InFlight(self.seq, self.epoch, group_id, None, follower))
 
     @property
     def settled_order(self) -> tuple[int, int]:

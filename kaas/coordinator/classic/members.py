@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def heard(core: Coordinator, group: ClassicGroup, member: Member, now_ms: int) -> None:
     """A request showed that the member lives. Nothing to do for one that waits: its session does not run."""
-    if not member.waits:
+    if member.parked_join is None and member.parked_sync is None:
         restart_session(core, group, member, now_ms)
 
 
