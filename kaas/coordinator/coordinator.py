@@ -174,7 +174,7 @@ class Coordinator:
         replay.apply(self.groups, group_id, record, self.wall_offset_ms)
         group = self.groups.get(group_id)
         if group is not None:
-            group.epoch, group.version = max((group.epoch, group.version), (durable.epoch, durable.seq))
+            group.epoch, group.version = durable.epoch, durable.seq
             if not known:
                 self.out.announce(group_id, GroupCreated())
 
