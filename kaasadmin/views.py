@@ -63,7 +63,7 @@ def group(request: HttpRequest, principal: Principal, cluster: str, group: str) 
         "lanes_past": [{name: one[name] for name in PAST} for one in history["items"]],
         "section": "groups",
     }
-    return show(request, principal, "offsets/group.html", context, cluster=cluster)
+    return show(request, principal, "group.html", context, cluster=cluster)
 
 
 def _missing(request: HttpRequest, principal: Principal, cluster: str, group_id: str) -> HttpResponse:

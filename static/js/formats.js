@@ -1,7 +1,7 @@
 // How numbers, durations, ids and moves are written. The same rules as groups/templatetags/console.py: a test compares.
 // Pure: knows no document and no clock.
 
-export const UNKNOWN = "–";
+const UNKNOWN = "–";
 
 /** A whole number with its thousands apart. Takes numbers, digits of any length, null for what is not known. */
 export function number(value) {

@@ -3,7 +3,7 @@
 const table = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
 
 /** Label and tone of a value; one that nobody knows here is shown as it came. */
-export function wordOf(kind, value) {
+function wordOf(kind, value) {
   return table[kind]?.[value] ?? { label: value, tone: "quiet" };
 }
 
@@ -15,17 +15,4 @@ export function setWord(element, kind, value) {
   text.textContent = label;
   element.dataset.tone = tone;
   return true;
-}
-
-/** A new word. */
-export function word(kind, value) {
-  const element = document.createElement("span");
-  element.className = "word";
-  element.dataset.kind = kind;
-  const mark = document.createElement("i");
-  mark.className = "mark";
-  mark.ariaHidden = "true";
-  element.append(mark, document.createElement("span"));
-  setWord(element, kind, value);
-  return element;
 }
