@@ -94,8 +94,18 @@ def sockets(console: Console, page: Page, count: int) -> Iterator[None]:
         yield
     finally:
         task.cancel()
+        asyncio.run_coroutine_threadsafe(_ended(), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(5)
+        loop.close()
+
+
+async def _ended() -> None:
+    """Lets everything else on this loop come to its end."""
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 @contextmanager
