@@ -4,7 +4,9 @@ Job: open a file when it is needed, keep the most used ones open, close the rest
 Rules:
 - An open file is closed when the last user lets go of it, so a reader never sees its descriptor become another file.
 - A `StoredFile` is one file, not one path: when another file has come to its path (compaction does that, and a topic
-  that was deleted and made again), it raises FileNotFoundError instead of reading bytes that it does not know.
+  that was deleted and made again), it raises FileNotFoundError instead of reading bytes that it does not know. The
+  inode tells files apart, but a file system gives the number of one that is gone to the next one, so whoever removes
+  or replaces a file says so (`retire`).
 - A write is whole or raises.
 Must not know: segments, batches.
 """
@@ -77,16 +79,17 @@ class OpenFiles:
 
 
 class StoredFile:
-    """One file of a log. `inode` is 0 until the first write makes the file.
+    """One file of a log. `inode` is 0 until the first write makes the file. `gone` once it was removed or replaced.
 
     Raises: OSError from each method that works on the file; FileNotFoundError when the file is gone or replaced.
     """
 
-    __slots__ = ("_moving", "_open_files", "inode", "path")
+    __slots__ = ("_moving", "_open_files", "gone", "inode", "path")
 
     def __init__(self, open_files: OpenFiles, path: str, inode: int = 0) -> None:
         self._open_files = open_files
         self._moving: Handle | None = None
+        self.gone = False
         self.path = path
         self.inode = inode
 
@@ -125,9 +128,14 @@ class StoredFile:
         """Lets the open file go; the next use opens it again."""
         self._open_files.drop(self)
 
+    def retire(self) -> None:
+        """Says that the file is about to go, or that another one takes its place; no use opens it again."""
+        self.gone = True
+        self.close()
+
     def remove(self) -> None:
         """Removes the file. Whoever reads it at this moment reads on."""
-        self.close()
+        self.retire()
         Path(self.path).unlink(missing_ok=True)
 
     def move(self, path: str) -> None:
@@ -157,7 +165,7 @@ class StoredFile:
     def _open(self, path: str, *, writable: bool) -> Handle:
         handle = Handle(path, writable=writable, create=writable and self.inode == 0)
         inode = os.fstat(handle.descriptor).st_ino
-        if self.inode not in (0, inode):
+        if self.gone or self.inode not in (0, inode):
             raise FileNotFoundError(f"{path} is another file now")
         self.inode = inode
         self._open_files.put(self, handle)

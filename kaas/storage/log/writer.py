@@ -219,7 +219,7 @@ class LogWriter:
             segment.remove_indexes()
         for segment in old[1:]:
             segment.file.remove()
-        old[0].file.close()
+        old[0].file.retire()
         new.file.move(segment_path(self.folder, new.base_offset))
         new.save()
         new.release()

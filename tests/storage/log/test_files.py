@@ -81,6 +81,15 @@ def test_another_file_at_the_same_path_is_not_read(file, open_files):
     assert other.read(9, 0) == b"not mine"
 
 
+def test_another_file_that_got_the_inode_of_a_retired_one_is_not_read(file, open_files):
+    """A file system gives a free number away again at once, and a reader may come late."""
+    file.write([b"old"], 0)
+    file.retire()
+    Path(file.path).write_bytes(b"new")  # the same inode, as after two compactions
+    with pytest.raises(FileNotFoundError):
+        file.read(3, 0)
+
+
 def test_a_file_that_is_gone_is_not_made_again_by_a_write(file):
     file.write([b"x"], 0)
     file.remove()
