@@ -40,10 +40,10 @@ class Coverage:
 
     def table(self) -> str:
         """For people: requests by state with their codes, then transitions, then what else happened."""
-        lines = [f"{'':22}" + "".join(f"{kind:>24}" for kind in KINDS)]
+        lines = [f"{'':22}" + "".join(f"{kind:>28}" for kind in KINDS)]
         for state in State:
             cells = [self._cell(state, kind) for kind in KINDS]
-            lines.append(f"{state.value:22}" + "".join(f"{cell:>24}" for cell in cells))
+            lines.append(f"{state.value:22}" + "".join(f"{cell:>28}" for cell in cells))
         lines += ["", f"{'from, to':22}" + "".join(f"{state.value:>22}" for state in State)]
         for before in State:
             counts = [self.moves[before, after] or "" for after in State]
