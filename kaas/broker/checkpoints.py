@@ -1,10 +1,10 @@
-"""When the checkpoint files of groups are written, and when journal files may go.
+"""When the checkpoint files of groups and transactional ids are written, and when journal files may go.
 
-Job: remember which groups changed since their files were written and which journal file holds their newest records; hand a few
-groups at a time to the writing thread; drop journal files that no group needs any more.
-Rules: a group's files are written at most once per interval, however often it changes. Everything is written at shutdown. A
-journal file goes only when the checkpoints of all groups with records in it are at least as new, and only if it is this
-broker's own and whole.
+Job: remember what changed since its files were written and which journal file holds its newest records; hand a few groups and
+ids at a time to the writing thread; drop journal files that nothing needs any more.
+Rules: the files of a group or an id are written at most once per interval, however often it changes. Everything is written at
+shutdown. A journal file goes only when the checkpoints of all groups and ids with records in it are at least as new, and only
+if it is this broker's own and whole.
 Must not know: what records mean.
 """
 
@@ -17,17 +17,19 @@ from pathlib import Path
 import structlog
 
 from kaas.coordinator.coordinator import Coordinator
-from kaas.coordinator.records import OFFSET_RECORDS, GroupDeleted, Record
-from kaas.storage.checkpoint_writer import CheckpointWriter, Done, Job
+from kaas.coordinator.records import OFFSET_RECORDS, TRANSACTION_RECORDS, GroupDeleted, Record
+from kaas.storage.checkpoint_writer import CheckpointWriter, Done, Job, TransactionJob
 from kaas.storage.files import name_before
+from kaas.storage.load import Loaded, Needs, Order
+from kaas.storage.transaction_files import TransactionRecord
 
-GROUPS_PER_BATCH = 100
+JOBS_PER_BATCH = 100
 
 log = structlog.get_logger("kaas.broker.checkpoints")
 
 
 class Checkpoints:
-    """Dirty groups and needed journal files."""
+    """What is due, and needed journal files. A transactional id's newest record is all of its state."""
 
     def __init__(self, coordinator: Coordinator, cluster_folder: Path, journal_folder: Path, interval_ms: int) -> None:
         self._coordinator = coordinator
@@ -38,13 +40,21 @@ class Checkpoints:
         self._offsets: dict[str, None] = {}
         self._membership: dict[str, None] = {}
         self._deleted: dict[str, tuple[int, int, int, str]] = {}
-        self._needed: dict[Path, dict[str, tuple[int, int]]] = {}
+        self._transactions: dict[str, tuple[TransactionRecord, Order]] = {}
+        self._needed: dict[Path, Needs] = {}
         self._writing = 0
         self._handle: asyncio.TimerHandle | None = None
         self._failing = False
 
     def changed(self, group_id: str, record: Record, epoch: int, version: int, path: Path) -> None:
         """A record became durable in a journal file."""
+        needs = self._needed.setdefault(path, Needs())
+        if isinstance(record, TRANSACTION_RECORDS):
+            self._transactions[group_id] = record, (epoch, version)
+            needs.transactions[group_id] = epoch, version
+            self._arm()
+            return
+        needs.groups[group_id] = epoch, version
         if isinstance(record, OFFSET_RECORDS):
             self._offsets[group_id] = None
         elif isinstance(record, GroupDeleted):
@@ -53,14 +63,16 @@ class Checkpoints:
             self._membership.pop(group_id, None)
         else:
             self._membership[group_id] = None
-        self._needed.setdefault(path, {})[group_id] = (epoch, version)
         self._arm()
 
-    def found(self, needed: dict[Path, dict[str, tuple[int, int]]]) -> None:
+    def found(self, loaded: Loaded) -> None:
         """Journal files that a load found to hold more than the checkpoints."""
-        self._needed = needed
-        for groups in needed.values():
-            for group_id, order in groups.items():
+        self._needed = loaded.needed
+        for needs in loaded.needed.values():
+            for transactional_id in needs.transactions:
+                if transactional_id in loaded.transactions:
+                    self._transactions[transactional_id] = loaded.transactions[transactional_id]
+            for group_id, order in needs.groups.items():
                 if group_id in self._coordinator.groups:
                     self._offsets[group_id] = self._membership[group_id] = None
                 elif group_id not in self._coordinator.broken:
@@ -73,16 +85,23 @@ class Checkpoints:
 
     def _run(self) -> None:
         self._handle = None
-        jobs = self._jobs(GROUPS_PER_BATCH)
+        jobs = self._jobs(JOBS_PER_BATCH)
         if jobs:
             self._writing = len(jobs)
             self._writer.write(jobs)
         else:
             self._drop_files()
 
-    def _jobs(self, most: int) -> list[Job]:
+    def _jobs(self, most: int) -> list[Job | TransactionJob]:
         """Copies of what is due, so that the thread sees each group as it is now."""
-        jobs = []
+        jobs: list[Job | TransactionJob] = []
+        for transactional_id in list(self._transactions)[:most]:
+            record, (epoch, version) = self._transactions.pop(transactional_id)
+            jobs.append(TransactionJob(record=record, epoch=epoch, version=version))
+        return jobs + self._group_jobs(most - len(jobs))
+
+    def _group_jobs(self, most: int) -> list[Job | TransactionJob]:
+        jobs: list[Job | TransactionJob] = []
         for group_id in list(self._deleted)[:most]:
             epoch, version, at, why = self._deleted.pop(group_id)
             if group_id in self._coordinator.groups:  # made anew: both files are to say nothing of its past
@@ -102,6 +121,7 @@ class Checkpoints:
                         epoch=group.epoch,
                         version=group.version,
                         offsets={t: dict(p) for t, p in group.offsets.items()} if offsets else None,
+                        staged={p: dict(rows) for p, rows in group.staged.items()},
                         membership=membership,
                         stored=group.stored,
                         reserved=group.classic.reserved,
@@ -120,16 +140,21 @@ class Checkpoints:
         for item in failed:
             self._again(item.job)
         if failed and not self._failing:
-            log.error("checkpoints cannot be written", groups=len(failed), error=str(failed[0].error))
+            log.error("checkpoints cannot be written", jobs=len(failed), error=str(failed[0].error))
         self._failing = bool(failed)
-        self._covered({item.job.group_id: (item.job.epoch, item.job.version) for item in done if item.error is None})
-        more = bool(self._offsets or self._membership or self._deleted)
-        if more and len(done) >= GROUPS_PER_BATCH and not failed:
+        for item in done:
+            if item.error is None:
+                self._covered(item.job)
+        more = bool(self._offsets or self._membership or self._deleted or self._transactions)
+        if more and len(done) >= JOBS_PER_BATCH and not failed:
             self._run()
         elif more or self._needed:
             self._arm()
 
-    def _again(self, job: Job) -> None:
+    def _again(self, job: Job | TransactionJob) -> None:
+        if isinstance(job, TransactionJob):
+            self._transactions.setdefault(job.record.transactional_id, (job.record, job.order))
+            return
         if job.deleted is not None:
             self._deleted.setdefault(job.group_id, (job.epoch, job.version, *job.deleted))
         if job.offsets is not None:
@@ -137,17 +162,20 @@ class Checkpoints:
         if job.membership:
             self._membership[job.group_id] = None
 
-    def _covered(self, done: dict[str, tuple[int, int]]) -> None:
-        """These groups' files are as new as (epoch, version)."""
-        for groups in self._needed.values():
-            for group_id, order in done.items():
-                dirty = group_id in self._offsets or group_id in self._membership
-                if not dirty and groups.get(group_id, (0, 0)) <= order:
-                    groups.pop(group_id, None)
+    def _covered(self, job: Job | TransactionJob) -> None:
+        """The files of this group or transactional id are as new as the job."""
+        if isinstance(job, TransactionJob):
+            key, dirty = job.record.transactional_id, False
+        else:
+            key, dirty = job.group_id, job.group_id in self._offsets or job.group_id in self._membership
+        for needs in self._needed.values():
+            there = needs.transactions if isinstance(job, TransactionJob) else needs.groups
+            if not dirty and there.get(key, job.order) <= job.order:
+                there.pop(key, None)
 
     def _drop_files(self) -> None:
         """Journal files of earlier lives or full ones, once nobody needs them. The newest is being appended to."""
-        for path in [p for p, groups in self._needed.items() if not groups]:
+        for path in [p for p, needs in self._needed.items() if not needs]:
             if path.parent != self._journal_folder or name_before(path) is not None:
                 del self._needed[path]
             elif path != self.current:

@@ -19,4 +19,4 @@ class Feature:
     level: int
 
 
-FEATURES: tuple[Feature, ...] = ()
+FEATURES: tuple[Feature, ...] = (Feature(name="transaction.version", min_level=0, max_level=2, level=2),)

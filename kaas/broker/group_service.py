@@ -2,7 +2,8 @@
 
 Job: give events to the coordinator one after another and carry out its effects.
 Rules: an event that comes while another one is handled waits for it, so that records reach the journal in the order of their
-numbers. Replies are callables that the handlers made. The disk is never touched from the event loop.
+numbers. What this life writes has a higher epoch than anything on the volume. Replies are callables that the handlers made.
+The disk is never touched from the event loop.
 Must not know: what a request looks like, what an effect is for.
 """
 
@@ -23,10 +24,12 @@ from kaas.broker.timers import Timers
 from kaas.coordinator import records
 from kaas.coordinator.announcements import Announcement
 from kaas.coordinator.coordinator import Coordinator
-from kaas.coordinator.effects import Announce, CancelTimer, Persist, Reply, SetTimer
+from kaas.coordinator.effects import Announce, CancelTimer, Persist, Reply, SendMarkers, SetTimer
 from kaas.coordinator.events import ClockMoved, Event, Loaded, TimerExpired, WriteFailed, Written
 from kaas.coordinator.records import Record
 from kaas.coordinator.timers import TimerKey
+from kaas.coordinator.transactions.holder import Holder
+from kaas.coordinator.transactions.state import TransactionState
 from kaas.storage.journal import Journal, encode_entry
 from kaas.storage.journal_writer import JournalWriter, Outcome
 from kaas.storage.load import JOURNAL_FOLDER, Loader
@@ -56,6 +59,19 @@ class Silence:
         pass
 
 
+class Markers(Protocol):
+    """Who writes the ends of transactions to logs and groups."""
+
+    def send(self, effect: SendMarkers) -> None: ...
+
+
+class NoMarkers:
+    """A shell without logs: nothing can be in a transaction."""
+
+    def send(self, effect: SendMarkers) -> None:
+        raise AssertionError(f"{effect.transactional_id!r} has touched logs that are not there")
+
+
 class GroupService:
     """All groups of this broker.
 
@@ -75,6 +91,7 @@ class GroupService:
         self.coordinator = Coordinator(settings.coordinator())
         self.coordinator.out.epoch = epoch
         self.audience: Audience = Silence()
+        self.markers: Markers = NoMarkers()
         self.disk_error: OSError | None = None
         self.timers = Timers(self._loop, clock, self._expired)
         journal = Journal(
@@ -94,12 +111,24 @@ class GroupService:
         found: Found = await self._loop.run_in_executor(None, loader.load)
         for fault in found.faults:
             log.error("stored groups", fault=fault)
+        if found.newest_epoch >= self.coordinator.out.epoch:
+            log.warning("the volume is ahead of its assignment", epoch=found.newest_epoch)
+            self.coordinator.out.epoch = found.newest_epoch + 1
         self.coordinator.groups = found.groups
         self.coordinator.broken = found.broken
-        self._checkpoints.found(found.needed)
+        self.coordinator.broken_transactions = found.broken_transactions
+        for record, _ in found.transactions.values():
+            if isinstance(record, TransactionState):
+                self.coordinator.transactions[record.transactional_id] = Holder(record, record)
+        self._checkpoints.found(found)
         self.submit(Loaded())
         self._watch_clock()
-        log.info("groups loaded", groups=len(found.groups), broken=len(found.broken))
+        log.info(
+            "groups loaded",
+            groups=len(found.groups),
+            transactional_ids=len(self.coordinator.transactions),
+            broken=len(found.broken) + len(found.broken_transactions),
+        )
 
     def submit(self, event: Event) -> None:
         """Handle an event and everything that follows from it at once."""
@@ -117,7 +146,7 @@ class GroupService:
         for effect in self.coordinator.handle(event, self._clock.now_ms()):
             kind = type(effect)
             if kind is Reply:
-                effect.to(effect.answer)  # type: ignore[union-attr]
+                self._reply(effect)  # type: ignore[arg-type]
             elif kind is SetTimer:
                 self.timers.set(effect.key, effect.deadline_ms)  # type: ignore[union-attr]
                 if effect.key[0] == "session":  # type: ignore[union-attr]
@@ -126,8 +155,18 @@ class GroupService:
                 self._persist(effect)  # type: ignore[arg-type]
             elif kind is CancelTimer:
                 self.timers.cancel(effect.key)  # type: ignore[union-attr]
+            elif kind is SendMarkers:
+                self.markers.send(effect)  # type: ignore[arg-type]
             elif kind is Announce:
                 self.audience.heard(effect.group_id, effect.what)  # type: ignore[union-attr]
+
+    @staticmethod
+    def _reply(effect: Reply) -> None:
+        """One answer that cannot be given must not keep back the others, nor the timers and records of the same event."""
+        try:
+            effect.to(effect.answer)
+        except Exception:
+            log.exception("an answer was not given")
 
     def _persist(self, effect: Persist) -> None:
         self._persisted.append((effect.seq, effect.group_id, effect.record))

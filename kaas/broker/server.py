@@ -26,6 +26,7 @@ from kaas.broker.connection import Connection
 from kaas.broker.dispatch import Dispatcher
 from kaas.broker.feed_source import start_feed
 from kaas.broker.group_service import GroupService
+from kaas.broker.markers import MarkerWriter
 from kaas.broker.settings import Settings
 from kaas.broker.topic_service import TopicService
 from kaas.cluster.alone import take_over
@@ -90,6 +91,7 @@ class Broker:
         self.cluster = ClusterView.of(self.broker_id, assignment)
         self.groups = GroupService(folder, self.broker_id, assignment.assignment_version, self.settings, self.clock)
         self.topics = TopicService(self.data, self.settings, self.clock)
+        self.groups.markers = MarkerWriter(self)
         await self.topics.start()
         for server in self._servers:
             await server.start_serving()

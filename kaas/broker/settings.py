@@ -132,6 +132,13 @@ _ROWS = (
     _setting(
         "transactional.id.expiration.ms", "int", 604_800_000, "an idle transactional id is forgotten after this", 1
     ),
+    _setting(
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        "int",
+        3_600_000,
+        "how often idle transactional ids are looked for",
+        1,
+    ),
     _setting("transaction.max.timeout.ms", "int", 900_000, "longest transaction timeout a producer may ask for", 1),
     # storage of this broker
     _setting("kaas.journal.roll.bytes", "long", 67_108_864, "the journal begins a new file at this size", 4_096),
@@ -181,6 +188,9 @@ class Settings(Mapping[str, Any]):
             offset_metadata_max_bytes=self["offset.metadata.max.bytes"],
             offsets_retention_ms=self["offsets.retention.minutes"] * 60_000,
             offsets_retention_check_interval_ms=self["offsets.retention.check.interval.ms"],
+            transaction_max_timeout_ms=self["transaction.max.timeout.ms"],
+            transactional_id_expiration_ms=self["transactional.id.expiration.ms"],
+            transaction_remove_expired_interval_ms=self["transaction.remove.expired.transaction.cleanup.interval.ms"],
         )
 
 

@@ -170,6 +170,10 @@ class TopicService:
         """Lets a log begin at an offset: its log start offset afterwards."""
         self._appender.call(lambda: partition.delete_records(offset, self._clock.wall_ms()), done)
 
+    def producers(self, partition: PartitionLog, done: Done) -> None:
+        """Who writes to a partition: `Snapshot` of its producers."""
+        self._appender.call(partition.producers, done)
+
     def create(
         self, name: str, partitions: int, configs: Mapping[str, str | None], done: Done, *, internal: bool = False
     ) -> None:

@@ -23,3 +23,6 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_ms: int = 10_080 * 60_000
     offsets_retention_check_interval_ms: int = 600_000
+    transaction_max_timeout_ms: int = 900_000
+    transactional_id_expiration_ms: int = 604_800_000
+    transaction_remove_expired_interval_ms: int = 3_600_000

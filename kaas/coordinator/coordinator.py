@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kaas.coordinator import offsets, replay, retention, timers
+from kaas.coordinator import offsets, replay, retention, staging, timers
 from kaas.coordinator.announcements import Cause, GroupCreated, GroupGone, PartitionsChanged
 from kaas.coordinator.classic import heartbeat, join, leave, members, rebalance, sync
 from kaas.coordinator.classic.group import ClassicGroup
@@ -21,12 +21,14 @@ from kaas.coordinator.events import (
     Commit,
     DeleteGroup,
     DeleteOffsets,
+    EndStaged,
     Event,
     Heartbeat,
     Join,
     Leave,
     Loaded,
     PartitionsAdded,
+    StageOffsets,
     Sync,
     TimerExpired,
     TopicDeleted,
@@ -36,32 +38,52 @@ from kaas.coordinator.events import (
 )
 from kaas.coordinator.group import Group, new_group
 from kaas.coordinator.outbox import InFlight, Outbox
+from kaas.coordinator.records import TRANSACTION_RECORDS
+from kaas.coordinator.transactions import adding, ending, expiry, producers
+from kaas.coordinator.transactions.events import (
+    AddToTransaction,
+    EndTransaction,
+    InitProducer,
+    MarkersFailed,
+    MarkersWritten,
+)
+from kaas.coordinator.transactions.holder import Holder
 from kaas.errors import ErrorCode
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE
 
 
 class Coordinator:
-    """Groups by id, and what is in flight to the journal.
+    """Groups and transactions by id, and what is in flight to the journal.
 
     `loading`: the state on disk is still being read. `broken`: groups whose stored state cannot be read, with the reason;
     they answer that they are loading until an operator decides. `retention_queue`: groups that this round of the retention
-    check has not looked at yet.
+    check has not looked at yet; `expiry_queue` the same of transactional ids.
     """
 
     def __init__(self, config: CoordinatorConfig) -> None:
         self.config = config
         self.groups: dict[str, Group] = {}
+        self.transactions: dict[str, Holder] = {}
         self.broken: Mapping[str, str] = {}
+        self.broken_transactions: Mapping[str, str] = {}
         self.loading = True
         self.out = Outbox()
         self.wall_offset_ms = 0
         self.retention_queue: list[str] = []
+        self.expiry_queue: list[str] = []
         self._deciders: dict[type, Callable[[Any, int], None]] = {
             Heartbeat: lambda event, now: heartbeat.heartbeat(self, event, now),
             Commit: lambda event, now: offsets.commit(self, event, now),
             Join: self.join,
             Sync: lambda event, now: sync.sync(self, event, now),
             Leave: lambda event, now: leave.leave(self, event, now),
+            StageOffsets: lambda event, now: staging.stage(self, event, now),
+            EndStaged: lambda event, now: staging.end(self, event, now),
+            InitProducer: lambda event, now: producers.init_producer(self, event, now),
+            AddToTransaction: lambda event, now: adding.add(self, event, now),
+            EndTransaction: lambda event, now: ending.end(self, event, now),
+            MarkersWritten: lambda event, now: ending.markers_written(self, event, now),
+            MarkersFailed: lambda event, now: ending.markers_failed(self, event, now),
             DeleteOffsets: lambda event, now: offsets.delete_offsets(self, event),
             DeleteGroup: lambda event, now: offsets.delete_group(self, event, now),
             TimerExpired: self._timer_expired,
@@ -81,6 +103,8 @@ class Coordinator:
             "rebalance": lambda g, _, now: rebalance.rebalance_timeout_expired(self, g, now),
             "sync": lambda g, _, now: rebalance.sync_expired(self, g, now),
         }
+        self._transaction_expiries = {"transaction": ending.timed_out, "markers": ending.markers_due}
+        self._rounds = {timers.RETENTION: retention.step, timers.TRANSACTION_EXPIRY: expiry.step}
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """Decide about one event. The effects are to be carried out in order."""
@@ -96,6 +120,10 @@ class Coordinator:
     def is_loading(self, group_id: str) -> bool:
         """Whether the state of this group is still being read, or cannot be."""
         return self.loading or (bool(self.broken) and group_id in self.broken)
+
+    def is_loading_transaction(self, transactional_id: str) -> bool:
+        """Whether the state of this transactional id is still being read, or cannot be."""
+        return self.loading or (bool(self.broken_transactions) and transactional_id in self.broken_transactions)
 
     def unavailable(self, group_id: str) -> ErrorCode:
         """Why no request about this group can be taken at all, or NONE."""
@@ -145,10 +173,13 @@ class Coordinator:
         return expired
 
     def _timer_expired(self, event: TimerExpired, now_ms: int) -> None:
-        if event.key == timers.RETENTION:
-            retention.step(self, now_ms)
+        if event.key in self._rounds:
+            self._rounds[event.key](self, now_ms)
             return
         kind, group_id, member_id = (*event.key, "")[:3]
+        if kind in self._transaction_expiries:
+            self._transaction_expiries[kind](self, group_id, now_ms)
+            return
         group = self.classic(group_id)
         if group is not None:
             self._expiries[kind](group, member_id, now_ms)
@@ -168,7 +199,7 @@ class Coordinator:
     def _apply(self, durable: InFlight) -> None:
         """Put a durable record into the state."""
         group_id, record = durable.group_id, durable.record
-        if record is None:
+        if record is None or isinstance(record, TRANSACTION_RECORDS):
             return
         known = group_id in self.groups
         replay.apply(self.groups, group_id, record, self.wall_offset_ms)
@@ -192,7 +223,10 @@ class Coordinator:
             if len(classic.members) > self.config.max_size:  # KAFKA-9885: those who come back first stay
                 cause = Cause(kind="coordinator_moved", detail={"reason": "more members than group.max.size"})
                 rebalance.prepare(self, classic, cause, now_ms)
+        for holder in self.transactions.values():
+            ending.resume(self, holder, now_ms)
         self.out.set_timer(timers.RETENTION, now_ms + self.config.offsets_retention_check_interval_ms)
+        self.out.set_timer(timers.TRANSACTION_EXPIRY, now_ms + self.config.transaction_remove_expired_interval_ms)
 
     def _partitions_added(self, event: PartitionsAdded, now_ms: int) -> None:
         """Every group that subscribes to the topic shares it out anew."""

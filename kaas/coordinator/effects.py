@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from kaas.coordinator.announcements import Announcement
+from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.records import Record
 from kaas.coordinator.timers import TimerKey
 
@@ -48,4 +49,16 @@ class Announce(msgspec.Struct, frozen=True):
     what: Announcement
 
 
-Effect = Reply | SetTimer | CancelTimer | Persist | Announce
+class SendMarkers(msgspec.Struct, frozen=True, kw_only=True):
+    """Write the end of a transaction to each of these partitions and groups, then send MarkersWritten with its producer and
+    epoch; MarkersFailed if one of them could not be written. Writing a marker twice does no harm."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    committed: bool
+    partitions: tuple[OffsetKey, ...]
+    groups: tuple[str, ...]
+
+
+Effect = Reply | SetTimer | CancelTimer | Persist | Announce | SendMarkers

@@ -12,6 +12,13 @@ import msgspec
 
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.timers import TimerKey
+from kaas.coordinator.transactions.events import (
+    AddToTransaction,
+    EndTransaction,
+    InitProducer,
+    MarkersFailed,
+    MarkersWritten,
+)
 
 Protocols = tuple[tuple[str, bytes], ...]
 """Assignment strategies in a member's order of preference, each with its metadata."""
@@ -110,6 +117,28 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     modern: bool = True
 
 
+class StageOffsets(msgspec.Struct, frozen=True, kw_only=True):
+    """TxnOffsetCommit of partitions that exist, by a producer that may. Versions below 3 carry no member: generation -1."""
+
+    reply_to: Any
+    group_id: str
+    producer_id: int
+    epoch: int
+    generation: int
+    member_id: str
+    instance_id: str | None
+    rows: tuple[CommitRow, ...]
+
+
+class EndStaged(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a transaction, for one group that it touched. Answered with an ErrorCode."""
+
+    reply_to: Any
+    group_id: str
+    producer_id: int
+    committed: bool
+
+
 class DeleteOffsets(msgspec.Struct, frozen=True, kw_only=True):
     """OffsetDelete of partitions that exist."""
 
@@ -179,6 +208,13 @@ Event = (
     | Heartbeat
     | Leave
     | Commit
+    | StageOffsets
+    | EndStaged
+    | InitProducer
+    | AddToTransaction
+    | EndTransaction
+    | MarkersWritten
+    | MarkersFailed
     | DeleteOffsets
     | DeleteGroup
     | TimerExpired

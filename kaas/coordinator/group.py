@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from kaas.coordinator.classic.group import ClassicGroup
-from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, StagedOffset
 from kaas.coordinator.records import GroupEmpty, GroupStable
 
 
@@ -25,7 +27,8 @@ class Group:
     group_id: str
     classic: ClassicGroup
     offsets: dict[str, dict[int, OffsetEntry]] = field(default_factory=dict)
-    staged: dict[int, dict[OffsetKey, OffsetEntry]] = field(default_factory=dict)
+    staged: dict[int, dict[OffsetKey, StagedOffset]] = field(default_factory=dict)
+    staged_count: int = 0
     stored: GroupStable | GroupEmpty | None = None
     epoch: int = 0
     version: int = 0
@@ -50,6 +53,38 @@ class Group:
         if not partitions:
             del self.offsets[topic]
         return True
+
+    def stage(self, producer_id: int, epoch: int, topic: str, partition: int, entry: OffsetEntry) -> None:
+        """What a transaction says last of a partition counts."""
+        self.staged_count += 1
+        staged = self.staged.setdefault(producer_id, {})
+        staged[topic, partition] = StagedOffset(entry, epoch, self.staged_count)
+
+    def overtake(self, topic: str, partition: int, *, before: int | None = None) -> None:
+        """An offset of this partition was committed: what was staged earlier (of all, or below a number) will not count."""
+        for staged in self.staged.values():
+            one = staged.get((topic, partition))
+            if one is not None and not one.overtaken and (before is None or one.number < before):
+                staged[topic, partition] = msgspec.structs.replace(one, overtaken=True)
+
+    def unstage(self, producer_id: int, *, committed: bool) -> None:
+        """A transaction has ended: what it staged comes in, unless it was overtaken, or is dropped."""
+        for (topic, partition), one in self.staged.pop(producer_id, {}).items():
+            if committed and not one.overtaken:
+                self.put(topic, partition, one.entry)
+                self.overtake(topic, partition, before=one.number)
+
+    def drop_staged(self, topic: str, partition: int) -> None:
+        """The partition's offsets are deleted, those that are staged as well."""
+        for producer_id in list(self.staged):
+            staged = self.staged[producer_id]
+            staged.pop((topic, partition), None)
+            if not staged:
+                del self.staged[producer_id]
+
+    def staged_keys(self) -> frozenset[OffsetKey]:
+        """Partitions of which an open transaction holds an offset."""
+        return frozenset(key for staged in self.staged.values() for key in staged)
 
 
 def new_group(group_id: str) -> Group:

@@ -20,3 +20,16 @@ class OffsetEntry(msgspec.Struct, frozen=True, gc=False, array_like=True):
     committed_at: int
     expires_at: int | None = None
     topic_id: bytes | None = None
+
+
+class StagedOffset(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An offset that an open transaction would commit.
+
+    `number` counts what was staged in its group. `overtaken`: a newer offset of the partition has been committed since, so the
+    transaction's end will not bring this one in; it still says that the partition is not stable.
+    """
+
+    entry: OffsetEntry
+    epoch: int
+    number: int
+    overtaken: bool = False

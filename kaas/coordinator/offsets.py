@@ -21,10 +21,10 @@ from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.members import heard
 from kaas.coordinator.classic.rebalance import enter
 from kaas.coordinator.classic.states import TABLE, State
-from kaas.coordinator.events import Commit, DeleteGroup, DeleteOffsets, TopicDeleted
+from kaas.coordinator.events import Commit, CommitRow, DeleteGroup, DeleteOffsets, TopicDeleted
 from kaas.coordinator.group import Group
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
-from kaas.coordinator.records import GroupDeleted, OffsetsCommitted, OffsetsDeleted
+from kaas.coordinator.records import GroupDeleted, OffsetsCommitted, OffsetsDeleted, OffsetsStaged
 from kaas.errors import ErrorCode
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE
 
@@ -48,7 +48,7 @@ def commit(core: Coordinator, event: Commit, now_ms: int) -> None:
     member = None if group is None else group.members.get(event.member_id)
     if group is not None and member is not None:  # a good commit shows that the member lives, as a heartbeat does
         heard(core, group, member, now_ms)
-    entries, bad = entries_of(core, event, core.wall_ms(now_ms))
+    entries, bad = entries_of(core, event.rows, event.retention_ms, core.wall_ms(now_ms))
     answer = CommitAnswer(ErrorCode.NONE, bad) if bad else COMMITTED
     if not entries:
         core.out.reply(event.reply_to, answer)
@@ -82,13 +82,13 @@ def check_committer(group: ClassicGroup, event: Commit) -> ErrorCode:
 
 
 def entries_of(
-    core: Coordinator, event: Commit, wall_ms: int
+    core: Coordinator, rows: tuple[CommitRow, ...], retention_ms: int | None, wall_ms: int
 ) -> tuple[list[tuple[str, int, OffsetEntry]], dict[int, ErrorCode] | None]:
     """What to keep, and the rows (by index) whose metadata is too long; length counts UTF-16 units, as Java's does."""
     limit = core.config.offset_metadata_max_bytes
-    expires_at = None if event.retention_ms is None else wall_ms + event.retention_ms
+    expires_at = None if retention_ms is None else wall_ms + retention_ms
     entries, bad = [], None
-    for index, row in enumerate(event.rows):
+    for index, row in enumerate(rows):
         metadata = row.metadata
         if len(metadata) * 2 > limit and utf16_units(metadata) > limit:
             bad = bad or {}
@@ -143,7 +143,8 @@ def delete_offsets(core: Coordinator, event: DeleteOffsets) -> None:
     for topic, partition in event.partitions:
         taken = subscribed is None or topic in subscribed
         codes[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if taken else ErrorCode.NONE
-    gone = [key for key, code in codes.items() if not code and group.offset(*key) is not None]
+    held = group.staged_keys()
+    gone = [key for key, code in codes.items() if not code and (group.offset(*key) is not None or key in held)]
     answer = DeleteOffsetsAnswer(partitions=codes)
     if not gone:
         core.out.reply(event.reply_to, answer)
@@ -157,10 +158,12 @@ def delete_topic(core: Coordinator, event: TopicDeleted) -> None:
     must not inherit them."""
     gone: dict[str, dict[OffsetKey, None]] = {}
     for group in core.groups.values():
-        if event.topic in group.offsets:
-            gone[group.group_id] = dict.fromkeys((event.topic, partition) for partition in group.offsets[event.topic])
+        keys = {(event.topic, partition): None for partition in group.offsets.get(event.topic, ())}
+        keys |= {key: None for key in sorted(group.staged_keys()) if key[0] == event.topic}
+        if keys:
+            gone[group.group_id] = keys
     for row in core.out.in_flight:
-        if isinstance(row.record, OffsetsCommitted):
+        if isinstance(row.record, OffsetsCommitted | OffsetsStaged):
             keys = {(topic, partition): None for topic, partition, _ in row.record.offsets if topic == event.topic}
             if keys:
                 gone.setdefault(row.group_id, {}).update(keys)

@@ -14,7 +14,7 @@ import msgspec
 
 from kaas.coordinator.announcements import Announcement
 from kaas.coordinator.effects import Announce, CancelTimer, Effect, Persist, Reply, SetTimer
-from kaas.coordinator.records import Record
+from kaas.coordinator.records import TRANSACTION_RECORDS, Record
 from kaas.coordinator.timers import TimerKey
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Outbox:
         """The followers of all that is in flight for a group that is not ours any more; its records are not applied here."""
         followers = []
         for row in self.in_flight:
-            if row.group_id == group_id:
+            if row.group_id == group_id and not isinstance(row.record, TRANSACTION_RECORDS):
                 if row.follower is not None:
                     followers.append(row.follower)
                 row.record = row.follower = None

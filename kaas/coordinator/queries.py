@@ -124,5 +124,5 @@ def fetch_offsets(
     keys = group.keys() if wanted is None else wanted
     unstable: frozenset[OffsetKey] = frozenset()
     if require_stable and group.staged:
-        unstable = frozenset(key for staged in group.staged.values() for key in staged)
+        unstable = group.staged_keys()
     return FetchedOffsets(offsets={key: group.offset(*key) for key in keys}, unstable=unstable)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.transactions.state import TransactionGone, TransactionState
 
 
 class OffsetsCommitted(msgspec.Struct, frozen=True, array_like=True, tag="commit"):
@@ -71,6 +72,21 @@ class MemberReplaced(msgspec.Struct, frozen=True, array_like=True, tag="replaced
     member: StoredMember
 
 
+class OffsetsStaged(msgspec.Struct, frozen=True, array_like=True, tag="stage"):
+    """Offsets that a transaction will commit or drop (KIP-447). They are seen by nobody until then."""
+
+    producer_id: int
+    epoch: int
+    offsets: list[tuple[str, int, OffsetEntry]]
+
+
+class StagedEnded(msgspec.Struct, frozen=True, array_like=True, tag="unstage"):
+    """The transaction of a producer has ended for this group: what it staged is committed, or dropped."""
+
+    producer_id: int
+    committed: bool
+
+
 class GroupDeleted(msgspec.Struct, frozen=True, array_like=True, tag="tombstone"):
     """The group and all of its offsets are gone. `why` is one of deleted, expired."""
 
@@ -79,12 +95,25 @@ class GroupDeleted(msgspec.Struct, frozen=True, array_like=True, tag="tombstone"
 
 
 Record = (
-    OffsetsCommitted | OffsetsDeleted | GenerationReserved | GroupStable | GroupEmpty | MemberReplaced | GroupDeleted
+    OffsetsCommitted
+    | OffsetsDeleted
+    | GenerationReserved
+    | GroupStable
+    | GroupEmpty
+    | MemberReplaced
+    | OffsetsStaged
+    | StagedEnded
+    | GroupDeleted
+    | TransactionState
+    | TransactionGone
 )
 """Everything a journal may hold about a group."""
 
-OFFSET_RECORDS = (OffsetsCommitted, OffsetsDeleted)
+OFFSET_RECORDS = (OffsetsCommitted, OffsetsDeleted, OffsetsStaged, StagedEnded)
 """Records that the offsets file of a group covers; the others are covered by its group-state file. A tombstone by both."""
+
+TRANSACTION_RECORDS = (TransactionState, TransactionGone)
+"""Records about a transactional id, which stands in the entry where a group's id would."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Record)

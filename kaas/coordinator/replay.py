@@ -24,7 +24,9 @@ from kaas.coordinator.records import (
     MemberReplaced,
     OffsetsCommitted,
     OffsetsDeleted,
+    OffsetsStaged,
     Record,
+    StagedEnded,
     StoredMember,
 )
 
@@ -36,7 +38,7 @@ def apply(groups: dict[str, Group], group_id: str, record: Record, wall_offset_m
         return
     group = groups.get(group_id)
     if group is None:
-        if isinstance(record, OffsetsDeleted | MemberReplaced):  # the group is gone, and these make none
+        if isinstance(record, OffsetsDeleted | StagedEnded | MemberReplaced):  # the group is gone, and these make none
             return
         group = groups[group_id] = new_group(group_id)
     APPLIERS[type(record)](group, record, wall_offset_ms)
@@ -45,11 +47,24 @@ def apply(groups: dict[str, Group], group_id: str, record: Record, wall_offset_m
 def apply_committed(group: Group, record: OffsetsCommitted, wall_offset_ms: int) -> None:
     for topic, partition, entry in record.offsets:
         group.put(topic, partition, entry)
+        if group.staged:
+            group.overtake(topic, partition)
 
 
 def apply_deleted(group: Group, record: OffsetsDeleted, wall_offset_ms: int) -> None:
     for topic, partition in record.partitions:
         group.drop(topic, partition)
+        if group.staged and record.why != "expired":
+            group.drop_staged(topic, partition)
+
+
+def apply_staged(group: Group, record: OffsetsStaged, wall_offset_ms: int) -> None:
+    for topic, partition, entry in record.offsets:
+        group.stage(record.producer_id, record.epoch, topic, partition, entry)
+
+
+def apply_ended(group: Group, record: StagedEnded, wall_offset_ms: int) -> None:
+    group.unstage(record.producer_id, committed=record.committed)
 
 
 def apply_reserved(group: Group, record: GenerationReserved, wall_offset_ms: int) -> None:
@@ -65,6 +80,7 @@ def apply_stable(whole: Group, record: GroupStable, wall_offset_ms: int) -> None
         for row in record.members:
             if row.member_id in group.members:
                 group.members[row.member_id].assignment = row.assignment
+        group.assigned = {row.member_id: row.assignment for row in record.members}
         return
     if record.generation <= group.generation:  # overtaken while it was written
         return
@@ -73,6 +89,7 @@ def apply_stable(whole: Group, record: GroupStable, wall_offset_ms: int) -> None
     group.protocol_type, group.protocol_name = record.protocol_type, record.protocol_name
     for row in record.members:
         group.add(restored(row))
+    group.assigned = {row.member_id: row.assignment for row in record.members}
     group.leader = record.leader if record.leader in group.members else group.leader
     group.state = State.STABLE if group.members else State.EMPTY
     group.state_since_ms = record.at - wall_offset_ms
@@ -82,6 +99,7 @@ def apply_empty(whole: Group, record: GroupEmpty, wall_offset_ms: int) -> None:
     """Nobody. Live, the group was Empty before this was written, and may have gone on."""
     whole.stored = record
     group = whole.classic
+    group.assigned = {}
     group.reserved = max(group.reserved, record.generation)
     if record.generation <= group.generation:
         return
@@ -104,6 +122,7 @@ def apply_replaced(whole: Group, record: MemberReplaced, wall_offset_ms: int) ->
     new.assignment = old.assignment
     new.synced = old.synced
     group.replace(old, new)
+    group.assigned = {new.member_id if m == old.member_id else m: share for m, share in group.assigned.items()}
 
 
 def with_replacement(stored: GroupStable, record: MemberReplaced) -> GroupStable:
@@ -119,6 +138,8 @@ def with_replacement(stored: GroupStable, record: MemberReplaced) -> GroupStable
 APPLIERS: dict[type, Callable[[Group, Any, int], None]] = {
     OffsetsCommitted: apply_committed,
     OffsetsDeleted: apply_deleted,
+    OffsetsStaged: apply_staged,
+    StagedEnded: apply_ended,
     GenerationReserved: apply_reserved,
     GroupStable: apply_stable,
     GroupEmpty: apply_empty,

@@ -55,7 +55,7 @@ def expired(core: Coordinator, group: Group, now_ms: int) -> list[OffsetKey]:
     classic = group.classic
     if classic.state in (State.PREPARING_REBALANCE, State.COMPLETING_REBALANCE):
         return []
-    held = {key for staged in group.staged.values() for key in staged}
+    held = group.staged_keys()
     subscribed = classic.subscribed()
     wall_ms = core.wall_ms(now_ms)
     return [

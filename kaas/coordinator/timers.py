@@ -36,5 +36,17 @@ def sync(group_id: str) -> TimerKey:
     return "sync", group_id
 
 
+def transaction(transactional_id: str) -> TimerKey:
+    """Length: the transaction timeout that its producer asked for; an open transaction is aborted then."""
+    return "transaction", transactional_id
+
+
+def markers(transactional_id: str) -> TimerKey:
+    """Length: half a second; markers that could not be written are sent again."""
+    return "markers", transactional_id
+
+
+TRANSACTION_EXPIRY: TimerKey = ("transaction_expiry",)
+"""Length: transaction.remove.expired.transaction.cleanup.interval.ms."""
 RETENTION: TimerKey = ("retention",)
 """Length: offsets.retention.check.interval.ms."""

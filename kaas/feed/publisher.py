@@ -75,7 +75,8 @@ class Publisher:
         commits_interval_ms: int,
         topics_interval_ms: int,
     ) -> None:
-        self._redis: Any = redis.asyncio.Redis.from_url(url, retry=Retry(NoBackoff(), 0))  # trying again is ours to decide
+        # Trying again is ours to decide; and with a timeout of its own redis-py can lose a cancellation (asyncio.wait_for).
+        self._redis: Any = redis.asyncio.Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=None)
         self._press = press
         self._source = source
         self._events_kept = events_kept

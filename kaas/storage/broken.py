@@ -13,7 +13,9 @@ from kaas.storage.names import file_stem, id_of_stem
 
 
 class BrokenGroups(Mapping[str, str]):
-    """Group id to a sentence. Iterates over ids; of an id that is too long for a file name over the part that is known."""
+    """Group id to a sentence. Iterates over ids; of an id that is too long for a file name over the part that is
+    known.
+    """
 
     def __init__(self) -> None:
         self._reasons: dict[str, str] = {}

@@ -1,9 +1,9 @@
-"""The thread that writes the checkpoint files of groups, off the request path.
+"""The thread that writes the checkpoint files of groups and transactional ids, off the request path.
 
-Job: take jobs (what a group's files shall say), write them, report which are done.
-Rules: a file of a newer (coordinator epoch, version) is never replaced or removed, one that cannot be understood is set aside.
-A group's tombstone is written before its offsets file goes. A batch of files shares one flush of each folder. What fails is
-reported and left as it was; whoever asked tries again.
+Job: take jobs (what the files of one of them shall say), write them, report which are done.
+Rules: a file of a newer (coordinator epoch, version) is never replaced or removed, one that cannot be understood is
+set aside. A group's tombstone is written before its offsets file goes. A batch of files shares one flush of each
+folder. What fails is reported and left as it was; whoever asked tries again.
 Must not know: the event loop, when a group is due.
 """
 
@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import GroupEmpty, GroupStable
@@ -22,6 +23,7 @@ from kaas.storage.group_files import (
     GROUPS_FOLDER,
     OFFSETS_FOLDER,
     SUFFIX,
+    Staged,
     Unreadable,
     group_bytes,
     group_of,
@@ -30,11 +32,12 @@ from kaas.storage.group_files import (
     tombstone_bytes,
 )
 from kaas.storage.names import file_stem
+from kaas.storage.transaction_files import TRANSACTIONS_FOLDER, TransactionRecord, transaction_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A group as it was at (epoch, version). `offsets` and `membership` say which files are due.
+    """A group as it was at (epoch, version). `offsets` (with `staged`) and `membership` say which files are due.
 
     `deleted`: (time, why) of a group that is gone.
     """
@@ -43,6 +46,7 @@ class Job:
     epoch: int
     version: int
     offsets: dict[str, dict[int, OffsetEntry]] | None = None
+    staged: Staged = field(default_factory=dict)
     membership: bool = False
     stored: GroupStable | GroupEmpty | None = None
     reserved: int = 0
@@ -54,10 +58,23 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionJob:
+    """A transactional id as it was at (epoch, version)."""
+
+    record: TransactionRecord
+    epoch: int
+    version: int
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return self.epoch, self.version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """What became of a job; `error` is null when its files are durable."""
 
-    job: Job
+    job: Job | TransactionJob
     error: OSError | None = None
 
 
@@ -67,12 +84,13 @@ class CheckpointWriter:
     def __init__(self, cluster_folder: Path, report: Callable[[list[Done]], None]) -> None:
         self._offsets = cluster_folder / OFFSETS_FOLDER
         self._groups = cluster_folder / GROUPS_FOLDER
+        self._transactions = cluster_folder / TRANSACTIONS_FOLDER
         self._report = report
-        self._batches: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
+        self._batches: queue.SimpleQueue[list[Job | TransactionJob] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
         self._thread.start()
 
-    def write(self, jobs: list[Job]) -> None:
+    def write(self, jobs: list[Job | TransactionJob]) -> None:
         self._batches.put(jobs)
 
     def stop(self) -> None:
@@ -84,47 +102,68 @@ class CheckpointWriter:
         while (batch := self._batches.get()) is not None:
             self._report(self.write_batch(batch))
 
-    def write_batch(self, batch: list[Job]) -> list[Done]:
+    def write_batch(self, batch: list[Job | TransactionJob]) -> list[Done]:
         """Write files in this thread."""
-        steps = [(self._write_offsets, self._offsets), (self._write_group, self._groups)]
-        if any(job.deleted is not None for job in batch):
-            steps.append((self._remove_offsets, self._offsets))
-        failed: dict[str, OSError] = {}
+        failed: dict[int, OSError] = {}
         try:
-            for write, folder in steps:
+            for write, folder, jobs in self._steps(batch):
                 folder.mkdir(parents=True, exist_ok=True)
-                for job in batch:
-                    if job.group_id not in failed:
+                for job in jobs:
+                    if id(job) not in failed:
                         self._attempt(write, job, failed)
                 flush_folder(folder)
         except OSError as problem:
             return [Done(job=job, error=problem) for job in batch]
-        return [Done(job=job, error=failed.get(job.group_id)) for job in batch]
+        return [Done(job=job, error=failed.get(id(job))) for job in batch]
+
+    def _steps(self, batch: list[Job | TransactionJob]) -> Iterator[tuple[Callable[[Any], None], Path, list[Any]]]:
+        """What to do, in which folder, for which jobs; a step begins when the one before is durable."""
+        groups = [job for job in batch if isinstance(job, Job)]
+        transactions = [job for job in batch if isinstance(job, TransactionJob)]
+        if groups:
+            yield self._write_offsets, self._offsets, groups
+            yield self._write_group, self._groups, groups
+        if deleted := [job for job in groups if job.deleted is not None]:
+            yield self._remove_offsets, self._offsets, deleted
+        if transactions:
+            yield self._write_transaction, self._transactions, transactions
 
     @staticmethod
-    def _attempt(write: Callable[[Job, str], None], job: Job, failed: dict[str, OSError]) -> None:
-        """One step of one job; what fails keeps no other group back."""
+    def _attempt(write: Callable[[Any], None], job: Job | TransactionJob, failed: dict[int, OSError]) -> None:
+        """One step of one job; what fails keeps no other one back."""
         try:
-            write(job, file_stem(job.group_id) + SUFFIX)
+            write(job)
         except OSError as problem:
-            failed[job.group_id] = problem
+            failed[id(job)] = problem
 
-    def _write_offsets(self, job: Job, name: str) -> None:
-        """The offsets file; where there is none to write, none of an earlier life may stay beside a new group-state file."""
+    def _write_offsets(self, job: Job) -> None:
+        """The offsets file; where there is none to write, none of an earlier life may stay beside a new group-state
+        file.
+        """
+        name = file_name(job.group_id)
         if job.offsets is not None:
-            put(self._offsets / name, offsets_bytes(job.group_id, *job.order, job.offsets), job.order)
+            put(self._offsets / name, offsets_bytes(job.group_id, *job.order, job.offsets, job.staged), job.order)
         elif job.membership and (ended := tombstone_order(self._groups / name)) is not None:
             remove(self._offsets / name, ended)
 
-    def _write_group(self, job: Job, name: str) -> None:
+    def _write_group(self, job: Job) -> None:
+        path = self._groups / file_name(job.group_id)
         if job.deleted is not None:
-            put(self._groups / name, tombstone_bytes(job.group_id, *job.order, *job.deleted), job.order)
+            put(path, tombstone_bytes(job.group_id, *job.order, *job.deleted), job.order)
         elif job.membership:
-            put(self._groups / name, group_bytes(job.group_id, *job.order, job.stored, job.reserved), job.order)
+            put(path, group_bytes(job.group_id, *job.order, job.stored, job.reserved), job.order)
 
-    def _remove_offsets(self, job: Job, name: str) -> None:
-        if job.deleted is not None:
-            remove(self._offsets / name, job.order)
+    def _remove_offsets(self, job: Job) -> None:
+        remove(self._offsets / file_name(job.group_id), job.order)
+
+    def _write_transaction(self, job: TransactionJob) -> None:
+        path = self._transactions / file_name(job.record.transactional_id)
+        put(path, transaction_bytes(job.record, *job.order), job.order)
+
+
+def file_name(name: str) -> str:
+    """Of a group or a transactional id."""
+    return file_stem(name) + SUFFIX
 
 
 def put(path: Path, data: bytes, order: tuple[int, int]) -> None:
@@ -149,7 +188,9 @@ def tombstone_order(path: Path) -> tuple[int, int] | None:
 
 
 def may_replace(path: Path, order: tuple[int, int]) -> bool:
-    """Whether what stands in this place is older than (epoch, version), or nothing, once it is set aside if it is corrupt."""
+    """Whether what stands in this place is older than (epoch, version), or nothing, once it is set aside if it is
+    corrupt.
+    """
     try:
         return head_of(path.read_bytes()).order <= order
     except FileNotFoundError:

@@ -1,10 +1,10 @@
 """Files that are whole or not there: write aside, flush, rename, flush the folder.
 
 Job: replace files, and set them aside.
-Rules: the temporary name is unique and in the same folder, so that two writers cannot share one and a rename is atomic; it
-begins with a dot and ends in `.tmp`, so that a clean-up can tell it. An error leaves the old file as it was and no temporary
-one. A file that cannot be understood is renamed, never removed or overwritten: `<name>.corrupt`, `.corrupt-2` and so on.
-Errors: OSError of the step that failed.
+Rules: the temporary name is unique and in the same folder, so that two writers cannot share one and a rename is
+atomic; it begins with a dot and ends in `.tmp`, so that a clean-up can tell it. An error leaves the old file as it
+was and no temporary one. A file that cannot be understood is renamed, never removed or overwritten:
+`<name>.corrupt`, `.corrupt-2` and so on. Errors: OSError of the step that failed.
 """
 
 from __future__ import annotations

@@ -2,21 +2,23 @@
 
 Job: state to JSON and back to records, so that a load runs the same `replay.apply` as live changes do.
 Shape: `<data>/__cluster/__consumer_offsets/<name>.json` and `<data>/__cluster/__groups/<name>.json`; both carry
-`coordinator_epoch` and `version` of the newest record they cover. Keys of offsets are "topic/partition", split at the last
-slash. Bytes are base64.
-Rules: a file of the older form (only `offsets` and `metadata`) loads as epoch 0, version 0, its group id being its name, its
-commits being as old as the file. A file that does not parse is never "no offsets": `Unreadable` says what is wrong.
+`coordinator_epoch` and `version` of the newest record they cover. Keys of offsets are "topic/partition", split at
+the last slash. Bytes are base64.
+Rules: a file of the older form (only `offsets` and `metadata`) loads as epoch 0, version 0, its group id being its
+name, its commits being as old as the file. A file that does not parse is never "no offsets": `Unreadable` says what
+is wrong.
 Must not know: when to write, what to do about an unreadable file.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
-from kaas.coordinator.records import GroupEmpty, GroupStable, StoredMember
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, StagedOffset
+from kaas.coordinator.records import GroupEmpty, GroupStable, OffsetsCommitted, OffsetsStaged, StoredMember
 from kaas.storage.names import id_of_stem
 
 OFFSETS_FOLDER = "__consumer_offsets"
@@ -28,8 +30,24 @@ class Unreadable(Exception):
     """A checkpoint file that cannot be understood."""
 
 
+class StagedFile(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """An offset that an open transaction would commit. `overtaken`: a newer one has been committed since."""
+
+    producer_id: int
+    producer_epoch: int
+    partition: str
+    offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
+    commit_time: int
+    topic_id: str | None = None
+    overtaken: bool = False
+
+
 class OffsetsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """`leader_epochs`, `commit_times` (ms), `expire_times` (ms) and `topic_ids` (hex) have the partitions that have one."""
+    """`leader_epochs`, `commit_times` (ms), `expire_times` (ms) and `topic_ids` (hex) have the partitions that have
+    one. `staged` is in the order in which it was staged.
+    """
 
     coordinator_epoch: int = 0
     version: int = 0
@@ -40,6 +58,7 @@ class OffsetsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
     commit_times: dict[str, int] = {}
     expire_times: dict[str, int] = {}
     topic_ids: dict[str, str] = {}
+    staged: list[StagedFile] = []
 
 
 class MemberFile(msgspec.Struct, kw_only=True):
@@ -103,7 +122,29 @@ def split_key(key: str) -> OffsetKey:
     return topic, int(partition)
 
 
-def offsets_bytes(group_id: str, epoch: int, version: int, offsets: dict[str, dict[int, OffsetEntry]]) -> bytes:
+Staged = dict[int, dict[OffsetKey, StagedOffset]]
+"""Producer id to what its open transaction would commit."""
+
+
+class StoredOffsets(NamedTuple):
+    """What an offsets file says. `staged`: rows of (producer id, partition, offset), in their order."""
+
+    group_id: str
+    head: Head
+    entries: list[tuple[str, int, OffsetEntry]]
+    staged: list[tuple[int, OffsetKey, StagedOffset]]
+
+    def records(self) -> list[OffsetsCommitted | OffsetsStaged]:
+        """Records that bring this back: what is overtaken comes before what overtook it."""
+        rows: dict[bool, list[OffsetsCommitted | OffsetsStaged]] = {True: [], False: []}
+        for producer_id, (topic, partition), one in self.staged:
+            rows[one.overtaken].append(OffsetsStaged(producer_id, one.epoch, [(topic, partition, one.entry)]))
+        return [*rows[True], OffsetsCommitted(self.entries), *rows[False]]
+
+
+def offsets_bytes(
+    group_id: str, epoch: int, version: int, offsets: dict[str, dict[int, OffsetEntry]], staged: Staged
+) -> bytes:
     """The offsets file of a group."""
     file = OffsetsFile(coordinator_epoch=epoch, version=version, group_id=group_id, offsets={})
     for topic, partitions in offsets.items():
@@ -119,11 +160,37 @@ def offsets_bytes(group_id: str, epoch: int, version: int, offsets: dict[str, di
                 file.expire_times[key] = entry.expires_at
             if entry.topic_id is not None:
                 file.topic_ids[key] = entry.topic_id.hex()
+    if staged:
+        file.staged = staged_files(staged)
     return msgspec.json.format(_encode(file), indent=1)
 
 
-def offsets_of(data: bytes, path: Path, written_at: int) -> tuple[str, Head, list[tuple[str, int, OffsetEntry]]]:
-    """Group id, head and entries of an offsets file. `written_at` (ms) is the commit time of those that have none.
+def staged_files(staged: Staged) -> list[StagedFile]:
+    rows = [(one.number, producer_id, key, one) for producer_id, some in staged.items() for key, one in some.items()]
+    return [
+        StagedFile(
+            producer_id=producer_id,
+            producer_epoch=one.epoch,
+            partition=key_text(*key),
+            offset=one.entry.offset,
+            leader_epoch=one.entry.leader_epoch,
+            metadata=one.entry.metadata,
+            commit_time=one.entry.committed_at,
+            topic_id=None if one.entry.topic_id is None else one.entry.topic_id.hex(),
+            overtaken=one.overtaken,
+        )
+        for _, producer_id, key, one in sorted(rows, key=lambda row: row[0])
+    ]
+
+
+def staged_of(number: int, row: StagedFile) -> tuple[int, OffsetKey, StagedOffset]:
+    topic_id = None if row.topic_id is None else bytes.fromhex(row.topic_id)
+    entry = OffsetEntry(row.offset, row.leader_epoch, row.metadata, row.commit_time, None, topic_id)
+    return row.producer_id, split_key(row.partition), StagedOffset(entry, row.producer_epoch, number, row.overtaken)
+
+
+def offsets_of(data: bytes, path: Path, written_at: int) -> StoredOffsets:
+    """What an offsets file says. `written_at` (ms) is the commit time of those that have none.
 
     Raises Unreadable.
     """
@@ -142,10 +209,11 @@ def offsets_of(data: bytes, path: Path, written_at: int) -> tuple[str, Head, lis
                 topic_id,
             )
             entries.append((topic, partition, entry))
+        staged = [staged_of(number, row) for number, row in enumerate(file.staged, start=1)]
     except (msgspec.DecodeError, ValueError) as problem:
         raise Unreadable(f"{path.name}: {problem}") from None
     group_id = file.group_id if file.group_id is not None else id_of_stem(path.name.removesuffix(SUFFIX))
-    return group_id, Head(file.coordinator_epoch, file.version), entries
+    return StoredOffsets(group_id, Head(file.coordinator_epoch, file.version), entries, staged)
 
 
 def group_bytes(

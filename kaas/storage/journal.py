@@ -1,14 +1,16 @@
 """The journal: every durable change of a group, appended to this broker's own files.
 
 Job: the format of an entry, appending batches, reading files back.
-Shape: `<data>/__cluster/__journal/<broker id>/<n>.log`, n in 20 digits. An entry is length (u32), CRC-32C (u32), and so many
-bytes: group id (u16 length, UTF-8), coordinator epoch (i64), version (i64), body. All big-endian; the CRC covers what follows
-it.
+Shape: `<data>/__cluster/__journal/<broker id>/<n>.log`, n in 20 digits. An entry is length (u32), CRC-32C (u32), and
+so many bytes: group id (u16 length, UTF-8), coordinator epoch (i64), version (i64), body. All big-endian; the CRC
+covers what follows it.
 Rules
-- What is acknowledged has been written and flushed. A batch that cannot be is cut off again, so that the file ends after the
-  last good entry; until that works nothing more is appended, so that what was told to have failed never comes back.
-- A torn entry at the end of the newest file was never acknowledged and is cut off. A bad entry anywhere else is corruption:
-  the file is set aside under a name that says so (it is still read, but never dropped by itself), and the fault is reported.
+- What is acknowledged has been written and flushed. A batch that cannot be is cut off again, so that the file ends
+  after the last good entry; until that works nothing more is appended, so that what was told to have failed never
+  comes back.
+- A torn entry at the end of the newest file was never acknowledged and is cut off. A bad entry anywhere else is
+  corruption: the file is set aside under a name that says so (it is still read, but never dropped by itself), and
+  the fault is reported.
 - A broker begins a new file at each start, so that a file is never appended to by two processes.
 Must not know: threads (kaas.storage.journal_writer), what a body means.
 """
@@ -47,8 +49,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Something that could not be read. `torn`: the end of the newest file, which nobody was told of. `entry` is what the
-    broken entry seems to be, if that much can be read."""
+    """Something that could not be read. `torn`: the end of the newest file, which nobody was told of. `entry` is
+    what the broken entry seems to be, if that much can be read."""
 
     path: Path
     at_byte: int
@@ -78,9 +80,9 @@ def decode_entry(rest: bytes) -> Entry:
 def read_file(path: Path, *, newest: bool) -> Iterator[Entry | Fault]:
     """Entries and faults in order.
 
-    After a bad entry reading goes on where it says that it ends, if a good one begins there. Where that is not so its length
-    cannot be trusted: what follows is looked for, and reported as faults too, because bytes inside an entry may look like
-    one. `newest`: the file may end in a torn entry, which has nothing good behind it.
+    After a bad entry reading goes on where it says that it ends, if a good one begins there. Where that is not so
+    its length cannot be trusted: what follows is looked for, and reported as faults too, because bytes inside an
+    entry may look like one. `newest`: the file may end in a torn entry, which has nothing good behind it.
     """
     data = path.read_bytes()
     at, trusted = 0, True
@@ -155,7 +157,9 @@ class Journal:
         return self.folder / f"{number:020d}.log"
 
     def append(self, batch: bytes) -> int:
-        """Make a batch of entries durable; the number of the file it is in. Raises OSError, and then nothing was appended."""
+        """Make a batch of entries durable; the number of the file it is in. Raises OSError, and then nothing was
+        appended.
+        """
         if self._overhang:
             self._cut_back()
         if self._file is None or self.size >= self.roll_bytes:

@@ -1,8 +1,9 @@
 """The one thread that writes the journal: group commit.
 
 Job: take all entries that wait, write and flush them at once, report how far it got.
-Rules: entries are written in the order in which they were given. While a flush runs, later entries gather for the next one, so
-the busier the broker, the more entries share a flush. Nothing is retried: a batch that fails is reported as failed.
+Rules: entries are written in the order in which they were given. While a flush runs, later entries gather for the
+next one, so the busier the broker, the more entries share a flush. Nothing is retried: a batch that fails is
+reported as failed.
 Must not know: asyncio; `report` is called from this thread, and the event loop is woken by whoever passed it in.
 """
 
@@ -17,7 +18,9 @@ from kaas.storage.journal import Journal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of the entries from `first` to `last` (sequence numbers). `file` is where they are, if `error` is null."""
+    """What became of the entries from `first` to `last` (sequence numbers). `file` is where they are, if `error` is
+    null.
+    """
 
     first: int
     last: int

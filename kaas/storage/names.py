@@ -1,8 +1,9 @@
 """File names for group ids.
 
-Rules: every id has one name, no two ids share one, and no id leaves its folder. A plain id stays readable: bytes other than
-letters, digits, `_`, `-` and `.` are percent-encoded, and so is a leading dot. A name longer than 200 bytes is its first 150
-bytes, `~` and 32 hex digits of the id's SHA-256; the id itself stands inside the file. The empty id is `%`.
+Rules: every id has one name, no two ids share one, and no id leaves its folder. A plain id stays readable: bytes
+other than letters, digits, `_`, `-` and `.` are percent-encoded, and so is a leading dot. A name longer than 200
+bytes is its first 150 bytes, `~` and 32 hex digits of the id's SHA-256; the id itself stands inside the file. The
+empty id is `%`.
 Must not know: what the files hold.
 """
 

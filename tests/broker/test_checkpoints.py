@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from kaas.broker.checkpoints import Checkpoints
@@ -10,6 +11,9 @@ from kaas.coordinator.config import CoordinatorConfig
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import GroupDeleted, OffsetsCommitted
+from kaas.coordinator.transactions.state import TransactionGone, TransactionState, fresh
+from kaas.storage.load import Loaded, Needs
+from kaas.storage.transaction_files import transaction_of
 from tests.support.disk import refusing
 from tests.support.waiting import until_async
 
@@ -131,7 +135,7 @@ async def test_what_a_load_found_uncovered_is_written_and_its_files_go(make):
     replay.apply(desk.core.groups, "g", OffsetsCommitted(offsets=[("t", 0, entry)]), 0)
     desk.core.groups["g"].epoch, desk.core.groups["g"].version = 2, 8
     old = desk.journal(1)
-    desk.checkpoints.found({old: {"g": (2, 8), "gone": (2, 7)}})
+    desk.checkpoints.found(Loaded(needed={old: Needs({"g": (2, 8), "gone": (2, 7)})}))
     desk.commit(9, "h", number=2)
     await until_async(lambda: desk.offsets() == {"t/0": 4} and not old.exists())
     assert "deleted" in (desk.folder / "__groups" / "gone.json").read_text()
@@ -145,8 +149,67 @@ async def test_files_of_other_brokers_and_files_set_aside_are_never_removed(make
     aside = [desk.journals / f"{1:020d}.log.corrupt", desk.journals / f"{1:020d}.log.corrupt-1"]
     for path in aside:
         path.touch()
-    desk.checkpoints.found({path: {} for path in (other, *aside)})
+    desk.checkpoints.found(Loaded(needed={path: Needs() for path in (other, *aside)}))
     desk.commit(1, number=3)
     await until_async(lambda: desk.offsets() == {"t/0": 1})
     await until_async(lambda: set(desk.checkpoints._needed) == {desk.journal(3)})
     assert all(path.exists() for path in (other, *aside))
+
+
+def transaction(desk, number=1, **changes):
+    """The newest record of the transactional id "g", which a group has as its name as well."""
+    desk.version += 1
+    record = msgspec.structs.replace(fresh("g", 7, 60_000, 5), epoch=desk.version, **changes)
+    desk.checkpoints.changed("g", record, EPOCH, desk.version, desk.journal(number))
+    return record
+
+
+def stored_transaction(desk):
+    path = desk.folder / "__txn" / "g.json"
+    return transaction_of(path.read_bytes(), path)[1] if path.exists() else None
+
+
+async def test_a_transactional_id_is_written_as_it_was_last_and_its_journal_file_goes(make):
+    desk = make()
+    transaction(desk, number=1)
+    last = transaction(desk, number=2)
+    assert stored_transaction(desk) is None
+    await until_async(lambda: stored_transaction(desk) == last and not (desk.journals / f"{1:020d}.log").exists())
+    assert desk.journal(2).exists() and desk.offsets() is None
+
+
+async def test_a_group_and_a_transactional_id_of_one_name_need_their_journal_files_apart(make):
+    desk = make(interval_ms=3_600_000)
+    desk.commit(1, number=1)
+    last = transaction(desk, number=1)
+    needs = desk.checkpoints._needed[desk.journal(1)]
+    assert needs == Needs({"g": (EPOCH, 1)}, {"g": (EPOCH, 2)})
+    await desk.checkpoints.stop()
+    assert desk.offsets() == {"t/0": 1} and stored_transaction(desk) == last
+    desk.checkpoints = make().checkpoints
+
+
+async def test_a_transactional_id_that_cannot_be_written_is_tried_again_with_its_newest_record(make):
+    desk = make()
+    with refusing("fsync", "rename", "replace", "fdatasync"):
+        transaction(desk)
+        await until_async(lambda: desk.checkpoints._failing)
+        last = transaction(desk)
+    await until_async(lambda: stored_transaction(desk) == last)
+
+
+async def test_a_transactional_id_that_a_load_found_uncovered_is_written(make):
+    desk = make()
+    record, old = TransactionState("g", 7, 3, -1, -1, 60_000, "Empty", (), (), 0, 5), desk.journal(1)
+    needed = {old: Needs(transactions={"g": (2, 8)})}
+    desk.checkpoints.found(Loaded(transactions={"g": (record, (2, 8))}, needed=needed))
+    desk.commit(9, "h", number=2)
+    await until_async(lambda: stored_transaction(desk) == record and not old.exists())
+
+
+async def test_a_transactional_id_that_is_gone_leaves_a_tombstone(make):
+    desk = make()
+    transaction(desk)
+    desk.version += 1
+    desk.checkpoints.changed("g", TransactionGone("g", 9), EPOCH, desk.version, desk.journal(1))
+    await until_async(lambda: stored_transaction(desk) == TransactionGone("g", 9))

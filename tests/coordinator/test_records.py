@@ -20,6 +20,8 @@ from kaas.coordinator.records import (
     MemberReplaced,
     OffsetsCommitted,
     OffsetsDeleted,
+    OffsetsStaged,
+    StagedEnded,
     StoredMember,
 )
 from tests.support.laws import law
@@ -85,4 +87,4 @@ def test_a_field_that_a_later_version_added_is_left_out():
 
 
 def test_the_records_of_the_offsets_file_are_those_about_offsets():
-    assert set(OFFSET_RECORDS) == {OffsetsCommitted, OffsetsDeleted}
+    assert set(OFFSET_RECORDS) == {OffsetsCommitted, OffsetsDeleted, OffsetsStaged, StagedEnded}

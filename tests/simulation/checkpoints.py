@@ -14,7 +14,7 @@ from kaas.coordinator.effects import Persist
 from kaas.coordinator.records import OFFSET_RECORDS, GroupDeleted
 from kaas.storage.checkpoint_writer import CheckpointWriter, Job
 from kaas.storage.journal import Journal
-from kaas.storage.load import Loaded, Order
+from kaas.storage.load import Loaded, Needs, Order
 
 NOTHING = ((0, 0), None)
 
@@ -29,14 +29,14 @@ class Checkpoints:
         self.writer = CheckpointWriter(folder, lambda done: None)
         self.dirty: dict[str, set[str]] = {}
         self.deleted: dict[str, tuple[Order, GroupDeleted]] = {}
-        self.needed: dict[Path, dict[str, Order]] = {}
+        self.needed: dict[Path, Needs] = {}
 
     def found(self, loaded: Loaded) -> None:
         """What a load found to be newer than the checkpoints. Of a group that is not there the newest record is its
         tombstone."""
         self.needed = loaded.needed
-        for groups in loaded.needed.values():
-            for group_id, order in groups.items():
+        for needs in loaded.needed.values():
+            for group_id, order in needs.groups.items():
                 self.dirty[group_id] = {"offsets", "membership"}
                 if group_id not in loaded.groups:
                     self.deleted[group_id] = (
@@ -46,7 +46,7 @@ class Checkpoints:
 
     def written(self, effect: Persist, path: Path) -> None:
         """A record is in this file."""
-        self.needed.setdefault(path, {})[effect.group_id] = (effect.epoch, effect.seq)
+        self.needed.setdefault(path, Needs()).groups[effect.group_id] = (effect.epoch, effect.seq)
 
     def changed(self, effect: Persist) -> None:
         """A record was applied."""
@@ -103,10 +103,10 @@ class Checkpoints:
 
     def _covered(self, group_id: str, order: Order) -> None:
         """Both files of this group are as new as (epoch, version)."""
-        for path, groups in list(self.needed.items()):
-            if groups.get(group_id, order) <= order:
-                groups.pop(group_id, None)
-            if not groups and path != self.journal.file_of(self.journal.number):
+        for path, needs in list(self.needed.items()):
+            if needs.groups.get(group_id, order) <= order:
+                needs.groups.pop(group_id, None)
+            if not needs and path != self.journal.file_of(self.journal.number):
                 del self.needed[path]
                 path.unlink()
 

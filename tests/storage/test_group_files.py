@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaas.coordinator.offset_entry import OffsetEntry
-from kaas.coordinator.records import GroupEmpty, GroupStable, StoredMember
+from kaas.coordinator.offset_entry import OffsetEntry, StagedOffset
+from kaas.coordinator.records import GroupEmpty, GroupStable, OffsetsCommitted, OffsetsStaged, StoredMember
 from kaas.storage.group_files import (
     Head,
     Unreadable,
@@ -63,13 +63,41 @@ memberships = st.one_of(
 @given(texts, small, small, offset_tables)
 @law
 def test_offsets_come_back_as_they_were(group_id, epoch, version, offsets):
-    data = offsets_bytes(group_id, epoch, version, offsets)
-    found_id, head, rows = offsets_of(data, PATH, WRITTEN_AT)
-    assert (found_id, head.order) == (group_id, (epoch, version))
+    data = offsets_bytes(group_id, epoch, version, offsets, {})
+    stored = offsets_of(data, PATH, WRITTEN_AT)
+    assert (stored.group_id, stored.head.order, stored.staged) == (group_id, (epoch, version), [])
     found: dict = {}
-    for topic, partition, entry in rows:
+    for topic, partition, entry in stored.entries:
         found.setdefault(topic, {})[partition] = entry
     assert found == offsets
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), entries, small, st.booleans()), max_size=6))
+@law
+def test_what_is_staged_comes_back_in_its_order(rows):
+    table: dict = {}
+    for number, (producer_id, partition, entry, epoch, overtaken) in enumerate(rows, 1):
+        entry = msgspec.structs.replace(entry, expires_at=None)  # a transaction cannot ask for a retention
+        table.setdefault(producer_id, {})["a/b", partition] = StagedOffset(entry, epoch, number, overtaken)
+    stored = offsets_of(offsets_bytes("g", 1, 1, {}, table), PATH, WRITTEN_AT)
+    expected = sorted(
+        (one.number, producer_id, key) for producer_id, some in table.items() for key, one in some.items()
+    )
+    assert [(producer_id, key) for producer_id, key, _ in stored.staged] == [row[1:] for row in expected]
+    for producer_id, key, one in stored.staged:
+        assert msgspec.structs.replace(table[producer_id][key], number=one.number) == one
+
+
+def test_records_of_what_is_staged_say_what_was_overtaken_and_what_was_not():
+    early, late = OffsetEntry(1, -1, "", 5), OffsetEntry(3, -1, "", 5)
+    staged = {7: {("t", 0): StagedOffset(early, 0, 1, True)}, 8: {("t", 0): StagedOffset(late, 2, 2)}}
+    committed = OffsetEntry(2, -1, "", 5)
+    records = offsets_of(offsets_bytes("g", 1, 1, {"t": {0: committed}}, staged), PATH, WRITTEN_AT).records()
+    assert records == [
+        OffsetsStaged(7, 0, [("t", 0, early)]),
+        OffsetsCommitted([("t", 0, committed)]),
+        OffsetsStaged(8, 2, [("t", 0, late)]),
+    ]
 
 
 @given(texts, small, small, memberships, small)
@@ -88,7 +116,7 @@ def test_a_tombstone_says_when_and_why():
 
 
 def test_a_person_can_read_the_offsets_file():
-    data = offsets_bytes("orders", 2, 9, {"a/b": {0: OffsetEntry(5, 3, "note", WRITTEN_AT, 7, bytes(16))}})
+    data = offsets_bytes("orders", 2, 9, {"a/b": {0: OffsetEntry(5, 3, "note", WRITTEN_AT, 7, bytes(16))}}, {})
     assert msgspec.json.decode(data) == {
         "coordinator_epoch": 2,
         "version": 9,
@@ -113,12 +141,13 @@ def test_the_older_form_loads_and_its_commits_are_as_old_as_the_file():
             ("t", 0, OffsetEntry(5, -1, "note", WRITTEN_AT)),
             ("a/b", 1, OffsetEntry(6, -1, "", WRITTEN_AT)),
         ],
+        [],
     )
     assert offsets_of(b'{"offsets": {}}', Path("%.json"), WRITTEN_AT)[0] == ""
 
 
 def test_a_field_that_a_later_version_added_is_left_out():
-    assert offsets_of(b'{"offsets": {}, "group_id": "g", "new": [1]}', PATH, 0) == ("g", Head(0, 0), [])
+    assert offsets_of(b'{"offsets": {}, "group_id": "g", "new": [1]}', PATH, 0) == ("g", Head(0, 0), [], [])
 
 
 @pytest.mark.parametrize(
@@ -136,6 +165,9 @@ def test_a_field_that_a_later_version_added_is_left_out():
         b'{"offsets": {"t/0": 5.5}}',
         b'{"offsets": {"t/0": 5}, "topic_ids": {"t/0": "xyz"}}',
         b'{"offsets": {"t/0": 5}, "version": "new"}',
+        b'{"offsets": {}, "staged": [{"producer_id": 1}]}',
+        b'{"offsets": {}, "staged": [{"producer_id": 1, "producer_epoch": 0, "partition": "t", "offset": 1, '
+        b'"commit_time": 1}]}',
         b'\xff{"offsets": {}}',
     ],
 )
@@ -158,7 +190,7 @@ def test_garbage_is_unreadable_and_nothing_else(data):
 @given(offset_tables, memberships, st.data())
 @law
 def test_a_file_that_is_cut_short_is_unreadable(offsets, stored, data):
-    for whole in (offsets_bytes("g", 1, 1, offsets), group_bytes("g", 1, 1, stored, 0)):
+    for whole in (offsets_bytes("g", 1, 1, offsets, {}), group_bytes("g", 1, 1, stored, 0)):
         cut = data.draw(st.integers(0, len(whole) - 1))
         with pytest.raises(Unreadable):
             offsets_of(whole[:cut], PATH, 0)
@@ -167,7 +199,7 @@ def test_a_file_that_is_cut_short_is_unreadable(offsets, stored, data):
 
 
 def test_the_head_is_read_however_old_the_file_is():
-    assert head_of(offsets_bytes("g", 4, 2, {})).order == (4, 2)
+    assert head_of(offsets_bytes("g", 4, 2, {}, {})).order == (4, 2)
     assert head_of(group_bytes("g", 4, 3, None, 0)).order == (4, 3)
     assert head_of(b'{"offsets": {}}').order == (0, 0)
 

@@ -21,9 +21,12 @@ from kaas.coordinator.records import (
     MemberReplaced,
     OffsetsCommitted,
     OffsetsDeleted,
+    OffsetsStaged,
+    StagedEnded,
     StoredMember,
 )
 from kaas.storage.journal import encode_entry
+from kaas.storage.load import Needs
 from tests.support.laws import law
 from tests.support.volume import WALL_OFFSET_MS, Change, Volume, durable, replayed
 
@@ -85,7 +88,7 @@ def test_what_is_newer_than_the_checkpoint_is_applied_and_what_is_older_is_not(v
     path = volume.journal(commit(1, 10), commit(2, 20), commit(3, 30, partition=1))
     found = volume.load()
     assert (offset(found), offset(found, partition=1)) == (20, 30)
-    assert found.needed == {path: {"g": (1, 3)}}
+    assert found.needed == {path: Needs({"g": (1, 3)})}
 
 
 def test_the_two_files_of_a_group_may_be_of_different_age(volume):
@@ -131,7 +134,7 @@ def test_a_tombstone_in_the_journal_ends_what_checkpoints_hold(volume):
     volume.checkpoint(Change("g", 1, stable(3)), commit(2, 5))
     path = volume.journal(Change("g", 3, DELETED))
     found = volume.load()
-    assert found.groups == {} and found.needed == {path: {"g": (1, 3)}}
+    assert found.groups == {} and found.needed == {path: Needs({"g": (1, 3)})}
 
 
 def test_an_offsets_file_that_is_older_than_the_tombstone_file_is_debris(volume):
@@ -303,7 +306,7 @@ def test_a_corrupt_entry_breaks_its_group_and_sets_the_file_aside(volume):
         assert (offset(found), offset(found, "other")) == (5, 7)
         aside = path.with_name(path.name + ".corrupt")
         assert not path.exists() and aside.exists()
-        assert found.needed == {aside: {"g": (1, 1), "other": (1, 3)}}
+        assert found.needed == {aside: Needs({"g": (1, 1), "other": (1, 3)})}
 
 
 def test_a_corrupt_entry_that_checkpoints_cover_breaks_nothing(volume):
@@ -384,7 +387,7 @@ def test_a_journal_that_the_disk_refuses_is_an_error_of_the_load(volume):
 @st.composite
 def histories(draw):
     """Changes of two groups, some of them deleted and made anew. Generations grow, as those of a coordinator do."""
-    rows = draw(st.lists(st.tuples(st.sampled_from(["g", "h"]), st.sampled_from(KINDS), small, small), max_size=14))
+    rows = draw(st.lists(st.tuples(st.sampled_from(["g", "h"]), st.sampled_from(KINDS), small, small), max_size=20))
     return [Change(group_id, n, kind(n, a, b)) for n, (group_id, kind, a, b) in enumerate(rows, 1)]
 
 
@@ -396,6 +399,8 @@ KINDS = (
     lambda n, a, b: stable(n, f"m{a}", "b"),
     lambda n, a, b: GroupEmpty(n, "consumer", 9_000),
     lambda n, a, b: MemberReplaced(f"m{a}", member(f"m{n + 10}", "im")),
+    lambda n, a, b: OffsetsStaged(a, b, [("t", b, OffsetEntry(n, -1, "", 5)), ("t", 0, OffsetEntry(n, -1, "", 6))]),
+    lambda n, a, b: StagedEnded(a, b > 1),
     lambda n, a, b: DELETED,
 )
 

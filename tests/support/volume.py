@@ -9,7 +9,7 @@ from pathlib import Path
 from kaas.coordinator import records, replay
 from kaas.coordinator.group import Group
 from kaas.coordinator.records import GroupDeleted, Record
-from kaas.storage.checkpoint_writer import CheckpointWriter, Job
+from kaas.storage.checkpoint_writer import CheckpointWriter, Job, TransactionJob
 from kaas.storage.group_files import GROUPS_FOLDER, OFFSETS_FOLDER
 from kaas.storage.journal import encode_entry
 from kaas.storage.load import JOURNAL_FOLDER, Loaded, Loader
@@ -71,6 +71,7 @@ class Volume:
                 epoch=last.epoch,
                 version=last.version,
                 offsets=group.offsets if offsets else None,
+                staged=group.staged,
                 membership=membership,
                 stored=group.stored,
                 reserved=group.classic.reserved,
@@ -80,7 +81,7 @@ class Volume:
             job = Job(group_id=last.group_id, epoch=last.epoch, version=last.version, deleted=(9, "deleted"))
         self.write(job)
 
-    def write(self, *jobs: Job) -> None:
+    def write(self, *jobs: Job | TransactionJob) -> None:
         writer = CheckpointWriter(self.folder, lambda done: None)
         try:
             assert not [done.error for done in writer.write_batch(list(jobs)) if done.error is not None]
@@ -102,6 +103,7 @@ def durable(groups: dict[str, Group]) -> dict[str, object]:
     return {
         group_id: (
             group.offsets,
+            staged(group),
             group.stored,
             group.classic.reserved,
             group.classic.generation,
@@ -111,3 +113,10 @@ def durable(groups: dict[str, Group]) -> dict[str, object]:
         )
         for group_id, group in groups.items()
     }
+
+
+def staged(group: Group) -> list[object]:
+    """What transactions have staged in a group, in its order; of what is overtaken the order does not matter."""
+    rows = [(one, producer_id, key) for producer_id, some in group.staged.items() for key, one in some.items()]
+    rows.sort(key=lambda row: (not row[0].overtaken, *(row[1:] if row[0].overtaken else (row[0].number,))))
+    return [(producer_id, key, one.entry, one.epoch, one.overtaken) for one, producer_id, key in rows]

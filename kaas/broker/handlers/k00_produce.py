@@ -1,9 +1,10 @@
 """Produce (key 0), versions 3-13: writes batches of records.
 
 Versions: 5 log start offset in the answer; 7 zstd (76 below); 8 error messages; 9 flexible; 10 current leader, which
-is always this broker's own and left out; 13 topics by id.
+is always this broker's own and left out; 11 a partition that is not in its transaction is 120 (48 below); 12 it is
+added to the transaction instead (KIP-890); 13 topics by id.
 Versions 0-2 are advertised, because old librdkafka looks for them to learn of compressions, and close the connection.
-Left out: transactions that this broker does not know to hold the partition: 48. Messages about single records.
+Left out: messages about single records.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import partition_of, topic_named, topic_with_id
+from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.admission import Appended
 from kaas.storage.log.partition import PartitionLog
+from kaas.storage.topics import Topic
 from kaas.wire.apis import PRODUCE
 from kaas.wire.records.codec import Codec
-from kaas.wire.records.header import CODEC_MASK, TRANSACTIONAL, peek_attributes
+from kaas.wire.records.header import CODEC_MASK, TRANSACTIONAL, peek_attributes, read_header
 
 if TYPE_CHECKING:
     from kaas.broker.request import Request
@@ -28,10 +31,14 @@ API = PRODUCE
 NO_ACKS, ALL_ACKS = 0, -1
 BY_ID_SINCE = 13
 ZSTD_SINCE = 7
+ABORTABLE_SINCE = 11
+ADDS_SINCE = 12
 UNKNOWN = -1
 
 Place = tuple[int, int]
 """A row of the request: number of the topic, number of the partition in it."""
+Producer = tuple[int, int]
+"""Producer id and epoch."""
 
 
 class Row(NamedTuple):
@@ -39,6 +46,17 @@ class Row(NamedTuple):
 
     result: Appended | KafkaError
     log_start_offset: int = UNKNOWN
+
+
+class Batch(NamedTuple):
+    """A batch that its log may take: where it goes, and the producer whose transaction must hold the partition, if
+    any.
+    """
+
+    topic: Topic
+    log: PartitionLog
+    data: bytes
+    producer: Producer | None
 
 
 def handle(broker: Broker, request: Request) -> None:
@@ -49,14 +67,20 @@ def handle(broker: Broker, request: Request) -> None:
     }
     gathering: Gathering[Place, Row] = Gathering(rows, functools.partial(reply, request, message))
     refusal = refuse_all(message, [row for _, row in rows.values()])
+    batches: dict[Place, Batch] = {}
     for place, (topic, row) in rows.items():
-        put = functools.partial(gathering.put, place)
         try:
             if refusal is not None:
                 raise refusal
-            append(broker, request, message.acks, topic, row, put)
+            batches[place] = admit(broker, request, message.acks, topic, row)
         except KafkaError as error:
-            put(Row(error))
+            gathering.put(place, Row(error))
+    for producer in dict.fromkeys(batch.producer for batch in batches.values()):
+        theirs = {place: batch for place, batch in batches.items() if batch.producer == producer}
+        if producer is None:
+            append(broker, gathering, theirs)
+        else:
+            verify(broker, request, message.transactional_id, producer, gathering, theirs)
 
 
 def refuse_all(message: Any, rows: list[Any]) -> KafkaError | None:
@@ -68,8 +92,8 @@ def refuse_all(message: Any, rows: list[Any]) -> KafkaError | None:
     return None
 
 
-def append(broker: Broker, request: Request, acks: int, named: Any, row: Any, put: Any) -> None:
-    """Hands a batch to its log. Raises: KafkaError."""
+def admit(broker: Broker, request: Request, acks: int, named: Any, row: Any) -> Batch:
+    """What can be said of a batch before its log sees it. Raises: KafkaError."""
     registry, data = broker.topics.registry, row.records or b""
     topic = (
         topic_with_id(registry, named.topic_id) if request.version >= BY_ID_SINCE else topic_named(registry, named.name)
@@ -80,8 +104,56 @@ def append(broker: Broker, request: Request, acks: int, named: Any, row: Any, pu
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce 7")
     if acks == ALL_ACKS and log.config.min_insync_replicas > 1:
         raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, "the topic wants more replicas in sync than there are")
-    verified = not attributes & TRANSACTIONAL
-    broker.topics.append(topic, log, data, functools.partial(appended, log, put), verified=verified)
+    producer = None
+    if attributes & TRANSACTIONAL:
+        header = read_header(data)
+        if not log.is_open(header.producer_id, header.producer_epoch):
+            producer = (header.producer_id, header.producer_epoch)
+    return Batch(topic, log, data, producer)
+
+
+def verify(
+    broker: Broker,
+    request: Request,
+    transactional_id: str,
+    producer: Producer,
+    gathering: Gathering[Place, Row],
+    batches: dict[Place, Batch],
+) -> None:
+    """The first batch of a transaction in a partition: its coordinator says whether the partition is in it, or adds
+    it.
+    """
+    keys = {place: (batch.topic.name, batch.log.partition) for place, batch in batches.items()}
+
+    def answered(answer: AddAnswer) -> None:
+        outside = ErrorCode.TRANSACTION_ABORTABLE if request.version >= ABORTABLE_SINCE else ErrorCode.INVALID_TXN_STATE
+        inside = {}
+        for place, key in keys.items():
+            code = outside if key in answer.missing else answer.code
+            if code:
+                gathering.put(place, Row(KafkaError(code)))
+            else:
+                inside[place] = batches[place]
+        append(broker, gathering, inside)
+
+    broker.groups.submit(
+        AddToTransaction(
+            reply_to=answered,
+            transactional_id=transactional_id,
+            producer_id=producer[0],
+            epoch=producer[1],
+            partitions=tuple(keys.values()),
+            verify_only=request.version < ADDS_SINCE,
+            fenced_code=ErrorCode.INVALID_PRODUCER_EPOCH,
+        )
+    )
+
+
+def append(broker: Broker, gathering: Gathering[Place, Row], batches: dict[Place, Batch]) -> None:
+    """Hand batches to their logs."""
+    for place, batch in batches.items():
+        put = functools.partial(gathering.put, place)
+        broker.topics.append(batch.topic, batch.log, batch.data, functools.partial(appended, batch.log, put))
 
 
 def appended(log: PartitionLog, put: Any, result: Appended | KafkaError) -> None:

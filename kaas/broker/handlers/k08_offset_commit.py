@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from kaas.broker.server import Broker
 
 API = OFFSET_COMMIT
+EPOCH_SINCE, BY_ID_SINCE = 6, 10
 MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
 def handle(broker: Broker, request: Request) -> None:
     """Serve an OffsetCommit."""
     message, version = request.decode(), request.version
-    rows, codes = split(broker, message, version)
+    rows, codes = split(broker, message, by_id=version >= BY_ID_SINCE, with_epoch=version >= EPOCH_SINCE)
     retention_ms = message.retention_time // MILLISECOND if version <= 4 else -1
     broker.groups.submit(
         events.Commit(
@@ -45,11 +46,10 @@ def handle(broker: Broker, request: Request) -> None:
     )
 
 
-def split(broker: Broker, message: Any, version: int) -> tuple[list[CommitRow], list[ErrorCode]]:
+def split(broker: Broker, message: Any, *, by_id: bool, with_epoch: bool) -> tuple[list[CommitRow], list[ErrorCode]]:
     """Rows that the group decides about, and for every row of the request what the edge says of it."""
     rows: list[CommitRow] = []
     codes: list[ErrorCode] = []
-    by_id, with_epoch = version >= 10, version >= 6
     for topic in message.topics:
         name = broker.topics.name_of(topic.topic_id) if by_id else topic.name
         count = broker.topics.partitions_of(name) if name is not None else 0
@@ -86,6 +86,6 @@ def reply(request: Request, message: Any, codes: list[ErrorCode], answer: Commit
             if code is ErrorCode.NONE:
                 code = answer.code or by_row.get(next(sent), ErrorCode.NONE)
             partitions.append({"partition_index": row.partition_index, "error_code": code})
-        key = {"topic_id": topic.topic_id} if request.version >= 10 else {"name": topic.name}
+        key = {"topic_id": topic.topic_id} if hasattr(topic, "topic_id") else {"name": topic.name}
         topics.append({**key, "partitions": partitions})
     request.answer({"topics": topics})

@@ -83,6 +83,7 @@ class Rebalance:
 class ClassicGroup:
     """The membership of one classic group.
 
+    `assigned`: the assignments as of the last Stable, of members that have gone since too; never changed in place.
     `pending`: ids that were told and not used yet, with their deadlines. `support`: how many members have a protocol.
     `generation` starts at 0; the first completed join gives 1. `spent`: no generation up to this one may be given again; after
     a restart it may be above `generation`, as a round may have begun that never became Stable. `reserved` is the highest
@@ -105,6 +106,7 @@ class ClassicGroup:
     support: dict[str, int] = field(default_factory=dict)
     waiting_count: int = 0
     rebalance: Rebalance | None = None
+    assigned: dict[str, bytes] = field(default_factory=dict)
     assignment_in_flight: bool = False
 
     def next_generation(self) -> int:

@@ -6,8 +6,8 @@ Rules
   reserved when the rebalance begins: by the time the members are back it usually is.
 - The join phase ends when every member's Join is parked and no id is pending, or when its time is up. All who wait are then
   answered in the same instant.
-- A rebalance that is overtaken before it is Stable keeps the assignments that were there before it: nothing else was ever in
-  force.
+- What a rebalance began with is what was in force when the group was last Stable: members that went since are in it, and a
+  rebalance that was overtaken changes nothing of it.
 Must not know: how a request looks.
 Source: PROTOCOL 3.2-3.4 in docs/PROTOCOL.md; KAFKA-4925 (initial delay), 7909 (pending ids), 12890 (members that never sync).
 """
@@ -52,10 +52,7 @@ def prepare_or_complete(core: Coordinator, group: ClassicGroup, causes: Sequence
 def prepare(core: Coordinator, group: ClassicGroup, cause: Cause, now_ms: int) -> None:
     """Begin a rebalance in any state but PreparingRebalance: everyone is to join again."""
     initial = group.state is State.EMPTY
-    before = {m.member_id: m.assignment for m in group.members.values() if not m.is_new}
     if group.state is State.COMPLETING_REBALANCE:
-        assert group.rebalance is not None
-        before = group.rebalance.before
         refuse_syncs(core, group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
         finish(core, group, "superseded", now_ms)
     core.out.cancel_timer(timers.sync(group.group_id))
@@ -65,8 +62,8 @@ def prepare(core: Coordinator, group: ClassicGroup, cause: Cause, now_ms: int) -
         phase="joining",
         phase_since_ms=now_ms,
         generation_before=group.generation,
-        members_before=sum(not m.is_new for m in group.members.values()),
-        before=before,
+        members_before=len(group.assigned),
+        before=group.assigned,
         initial=initial,
     )
     core.out.announce(group.group_id, RebalanceStarted(cause=cause))
@@ -169,6 +166,7 @@ def become_empty(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
     """Nobody is left. This uses up a generation, so that a member that was cut off cannot come back into the next one."""
     group.generation = group.next_generation()
     group.protocol_name = ""
+    group.assigned = {}
     core.out.cancel_timer(timers.rebalance(group.group_id))
     core.out.cancel_timer(timers.initial_delay(group.group_id))
     enter(core, group, State.EMPTY, now_ms)

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kaas.coordinator import timers
+from kaas.coordinator.offset_entry import OffsetKey
+from kaas.coordinator.transactions.deciding import decide
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.coordinator.transactions.holder import Holder
+from kaas.coordinator.transactions.state import NONE
 from kaas.coordinator.transactions.states import ENDING, TxnState
 from kaas.errors import ErrorCode
 
@@ -30,13 +33,14 @@ def add(core: Coordinator, event: AddToTransaction, now_ms: int) -> None:
     state = holder.decided
     ongoing = state.txn_state is TxnState.ONGOING
     if event.verify_only:
-        inside = {*state.partitions, *state.groups} if ongoing else set()
-        missing = tuple(one for one in (*event.partitions, *event.groups) if one not in inside)
+        inside: set[OffsetKey | str] = {*state.partitions, *state.groups} if ongoing else set()
+        asked: tuple[OffsetKey | str, ...] = (*event.partitions, *event.groups)
+        missing = tuple(one for one in asked if one not in inside)
         core.out.reply(event.reply_to, AddAnswer(ErrorCode.NONE, missing))
         return
     if ongoing and state.holds(event.partitions, event.groups):
         if holder.in_flight:  # it may be there only as a decision: the answer waits for what makes it durable
-            core.out.reply_when_durable(event.reply_to, AddAnswer(ErrorCode.NONE))
+            core.out.follow(event.transactional_id, Added(event.reply_to))
         else:
             core.out.reply(event.reply_to, AddAnswer(ErrorCode.NONE))
         return
@@ -45,7 +49,7 @@ def add(core: Coordinator, event: AddToTransaction, now_ms: int) -> None:
 
 def check(core: Coordinator, holder: Holder | None, event: AddToTransaction) -> ErrorCode:
     """Who asks, then whether the id is free for it."""
-    if core.loading:
+    if core.is_loading_transaction(event.transactional_id):
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     if not event.transactional_id:
         return ErrorCode.INVALID_REQUEST
@@ -67,12 +71,13 @@ def begin_or_extend(core: Coordinator, holder: Holder, event: AddToTransaction, 
         TxnState.ONGOING,
         partitions=tuple(dict.fromkeys((*(() if begins else state.partitions), *event.partitions))),
         groups=tuple(dict.fromkeys((*(() if begins else state.groups), *event.groups))),
+        last_epoch=NONE if begins else state.last_epoch,  # whoever begins has heard of its identity
         started_at=wall_ms if begins else state.started_at,
         updated_at=wall_ms,
     )
     if begins:
         core.out.set_timer(timers.transaction(event.transactional_id), now_ms + state.timeout_ms)
-    core.decide_transaction(holder, moved, Added(event.reply_to))
+    decide(core, holder, moved, Added(event.reply_to))
 
 
 class Added(msgspec.Struct, frozen=True):

@@ -15,8 +15,10 @@ import msgspec
 
 from kaas.coordinator import timers
 from kaas.coordinator.effects import SendMarkers
+from kaas.coordinator.transactions.deciding import decide
 from kaas.coordinator.transactions.events import EndTransaction, MarkersFailed, MarkersWritten, ProducerAnswer
-from kaas.coordinator.transactions.holder import LAST_EPOCH, Holder, TransactionState
+from kaas.coordinator.transactions.holder import Holder
+from kaas.coordinator.transactions.state import LAST_EPOCH, TransactionState
 from kaas.coordinator.transactions.states import COMPLETE, ENDING, TxnState
 from kaas.errors import ErrorCode
 
@@ -30,7 +32,7 @@ RETRY_MS = 500
 def end(core: Coordinator, event: EndTransaction, now_ms: int) -> None:
     """Handle an EndTxn."""
     holder = core.transactions.get(event.transactional_id)
-    if core.loading:
+    if core.is_loading_transaction(event.transactional_id):
         refuse(core, event, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     elif not event.transactional_id:
         refuse(core, event, ErrorCode.INVALID_REQUEST)
@@ -107,7 +109,7 @@ def prepare(
     moved = state.moved(TxnState.PREPARE_COMMIT if committed else TxnState.PREPARE_ABORT, **changes)
     core.out.cancel_timer(timers.transaction(state.transactional_id))
     holder.ending = None if event is None else event.reply_to
-    core.decide_transaction(holder, moved, Prepared(state.transactional_id, moved), moving=True)
+    decide(core, holder, moved, Prepared(state.transactional_id, moved), moving=True)
 
 
 def abort_for(core: Coordinator, holder: Holder, now_ms: int) -> None:
@@ -167,7 +169,7 @@ def markers_written(core: Coordinator, event: MarkersWritten, now_ms: int) -> No
     state = holder.decided
     done = TxnState.COMPLETE_COMMIT if state.txn_state is TxnState.PREPARE_COMMIT else TxnState.COMPLETE_ABORT
     moved = state.moved(done, partitions=(), groups=(), started_at=0, updated_at=core.wall_ms(now_ms))
-    core.decide_transaction(holder, moved, Completed(event.transactional_id, moved), moving=True)
+    decide(core, holder, moved, Completed(event.transactional_id, moved), moving=True)
 
 
 def markers_failed(core: Coordinator, event: MarkersFailed, now_ms: int) -> None:
@@ -194,3 +196,19 @@ class Completed(msgspec.Struct, frozen=True):
     def failed(self, core: Coordinator, now_ms: int) -> None:
         """The markers are written; only the note of it is not. They are sent again, which does no harm."""
         core.out.set_timer(timers.markers(self.transactional_id), now_ms + RETRY_MS)
+
+
+def resume(core: Coordinator, holder: Holder, now_ms: int) -> None:
+    """After a load: what was ending goes on ending, and an open transaction has what is left of its time."""
+    state = holder.decided
+    if state.txn_state in ENDING:
+        send_markers(core, state)
+    elif state.txn_state is TxnState.ONGOING:
+        left_ms = state.started_at + state.timeout_ms - core.wall_ms(now_ms)
+        core.out.set_timer(timers.transaction(state.transactional_id), now_ms + max(left_ms, 0))
+
+
+def needs_new_producer_id(core: Coordinator, transactional_id: str) -> bool:
+    """Whether the next end uses up the epochs of the producer id."""
+    holder = core.transactions.get(transactional_id)
+    return holder is not None and holder.decided.epoch >= LAST_EPOCH

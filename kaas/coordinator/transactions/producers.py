@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kaas.coordinator.transactions.deciding import decide
+from kaas.coordinator.transactions.ending import abort_for
 from kaas.coordinator.transactions.events import InitProducer, ProducerAnswer
-from kaas.coordinator.transactions.holder import LAST_EPOCH, NONE, Holder, TransactionState, fresh
+from kaas.coordinator.transactions.holder import Holder
+from kaas.coordinator.transactions.state import LAST_EPOCH, NONE, TransactionState, fresh
 from kaas.coordinator.transactions.states import ENDING, TxnState
 from kaas.errors import ErrorCode
 
@@ -36,8 +39,6 @@ def init_producer(core: Coordinator, event: InitProducer, now_ms: int) -> None:
     if code:
         core.out.reply(event.reply_to, ProducerAnswer(code))
     elif holder.decided.txn_state is TxnState.ONGOING:
-        from kaas.coordinator.transactions.ending import abort_for
-
         abort_for(core, holder, now_ms)
         core.out.reply(event.reply_to, ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS))
     else:
@@ -46,7 +47,7 @@ def init_producer(core: Coordinator, event: InitProducer, now_ms: int) -> None:
 
 def check_request(core: Coordinator, event: InitProducer) -> ErrorCode:
     """What can be said without looking at the id."""
-    if core.loading:
+    if core.is_loading_transaction(event.transactional_id):
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     if not event.transactional_id or (event.producer_id == NONE) != (event.epoch == NONE):
         return ErrorCode.INVALID_REQUEST
@@ -84,7 +85,7 @@ def identify(core: Coordinator, holder: Holder, event: InitProducer, wall_ms: in
     else:
         changes |= {"last_epoch": state.epoch if named else NONE, "epoch": state.epoch + 1}
     moved = state.moved(TxnState.EMPTY, **changes)
-    core.decide_transaction(holder, moved, Identified(event.reply_to, event.transactional_id, moved))
+    decide(core, holder, moved, Identified(event.reply_to, event.transactional_id, moved))
 
 
 class Identified(msgspec.Struct, frozen=True):

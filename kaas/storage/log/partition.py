@@ -26,6 +26,7 @@ from kaas.storage.log.config import LogConfig
 from kaas.storage.log.epochs import LeaderEpochs
 from kaas.storage.log.files import storage_error, storage_errors
 from kaas.storage.log.lookup import FoundRecord
+from kaas.storage.log.producers import Snapshot
 from kaas.storage.log.recovery import new_log, open_log
 from kaas.storage.log.retention import count_before_start, expired_count
 from kaas.storage.log.segment import Chunk, Segment
@@ -106,6 +107,10 @@ class PartitionLog:
         """Whether a transaction of this producer is open here."""
         writer = self._writer
         return writer is not None and writer.state.producers.is_open(producer_id, producer_epoch)
+
+    def producers(self) -> Snapshot:
+        """Who writes here, and whose transactions are open. In the appender thread."""
+        return self._writing().state.producers.snapshot()
 
     def read_recent(self, offset: int, max_bytes: int, end_offset: int, *, min_one: bool) -> Chunk | None:
         """Whole batches from memory, of at most `max_bytes` together and below `end_offset`; None: ask `read`.

@@ -1,0 +1,97 @@
+"""AddPartitionsToTxn (key 24), versions 0-5: says which partitions a transaction will write to, before it does.
+
+Versions: 1 throttle time; 2 a fenced producer is told 90 (47 below); 3 flexible; 4 many transactions, and asking whether
+partitions are in (120 for those that are not); 5 nothing on the wire. All partitions of a transaction join it or none: beside
+one that is not there (3) the others say 55.
+Left out: nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from kaas.broker.gathering import Gathering
+from kaas.broker.handlers.k22_init_producer_id import fenced_code
+from kaas.coordinator.offset_entry import OffsetKey
+from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
+from kaas.errors import ErrorCode
+from kaas.wire.apis import ADD_PARTITIONS_TO_TXN
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = ADD_PARTITIONS_TO_TXN
+FENCED_SINCE = 2
+MANY_SINCE = 4
+
+Codes = dict[OffsetKey, ErrorCode]
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve an AddPartitionsToTxn."""
+    message, version = request.decode(), request.version
+    if version < MANY_SINCE:
+        event = {
+            "transactional_id": message.v3_and_below_transactional_id,
+            "producer_id": message.v3_and_below_producer_id,
+            "epoch": message.v3_and_below_producer_epoch,
+        }
+        add(broker, version, event, message.v3_and_below_topics, functools.partial(reply_one, request, message))
+        return
+    gathering: Gathering[int, Codes] = Gathering(
+        range(len(message.transactions)), functools.partial(reply_many, request, message)
+    )
+    for number, one in enumerate(message.transactions):
+        event = {
+            "transactional_id": one.transactional_id,
+            "producer_id": one.producer_id,
+            "epoch": one.producer_epoch,
+            "verify_only": one.verify_only,
+        }
+        add(broker, version, event, one.topics, functools.partial(gathering.put, number))
+
+
+def add(broker: Broker, version: int, event: dict[str, Any], topics: Any, done: Any) -> None:
+    """Add the partitions of one transaction; `done` gets a code for each."""
+    keys = [(topic.name, partition) for topic in topics for partition in topic.partitions]
+    missing = {key for key in keys if not 0 <= key[1] < broker.topics.partitions_of(key[0])}
+    if missing:
+        unknown, idle = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
+        done({key: unknown if key in missing else idle for key in keys})
+        return
+
+    def answered(answer: AddAnswer) -> None:
+        outside = ErrorCode.TRANSACTION_ABORTABLE
+        done({key: outside if key in answer.missing else answer.code for key in keys})
+
+    broker.groups.submit(
+        AddToTransaction(
+            reply_to=answered, partitions=tuple(keys), fenced_code=fenced_code(version, FENCED_SINCE), **event
+        )
+    )
+
+
+def rows(topics: Any, codes: Codes) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": topic.name,
+            "results_by_partition": [
+                {"partition_index": p, "partition_error_code": codes[topic.name, p]} for p in topic.partitions
+            ],
+        }
+        for topic in topics
+    ]
+
+
+def reply_one(request: Request, message: Any, codes: Codes) -> None:
+    request.answer({"results_by_topic_v3_and_below": rows(message.v3_and_below_topics, codes)})
+
+
+def reply_many(request: Request, message: Any, codes: dict[int, Codes]) -> None:
+    results = [
+        {"transactional_id": one.transactional_id, "topic_results": rows(one.topics, codes[number])}
+        for number, one in enumerate(message.transactions)
+    ]
+    request.answer({"error_code": ErrorCode.NONE, "results_by_transaction": results})

@@ -1,0 +1,63 @@
+"""DescribeProducers (key 61), version 0: producers that write to a partition, for `kafka-transactions.sh` (KIP-664).
+
+Left out: nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from kaas.broker.gathering import Gathering
+from kaas.errors import ErrorCode, KafkaError
+from kaas.storage.log.producers import Snapshot
+from kaas.wire.apis import DESCRIBE_PRODUCERS
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = DESCRIBE_PRODUCERS
+NO_TRANSACTION = -1
+
+Result = Snapshot | KafkaError
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve a DescribeProducers."""
+    message = request.decode()
+    keys = [(topic.name, p) for topic in message.topics for p in topic.partition_indexes]
+    gathering: Gathering[tuple[str, int], Result] = Gathering(
+        dict.fromkeys(keys), functools.partial(reply, request, message)
+    )
+    for key in dict.fromkeys(keys):
+        log = broker.topics.registry.partition(*key)
+        if log is None:
+            gathering.put(key, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        else:
+            broker.topics.producers(log, functools.partial(gathering.put, key))
+
+
+def reply(request: Request, message: Any, found: dict[tuple[str, int], Result]) -> None:
+    topics = [
+        {"name": topic.name, "partitions": [values(p, found[topic.name, p]) for p in topic.partition_indexes]}
+        for topic in message.topics
+    ]
+    request.answer({"topics": topics})
+
+
+def values(partition: int, result: Result) -> dict[str, Any]:
+    if isinstance(result, KafkaError):
+        return {"partition_index": partition, "error_code": result.code, "error_message": result.message}
+    producers = [
+        {
+            "producer_id": producer_id,
+            "producer_epoch": producer.epoch,
+            "last_sequence": producer.last_sequence,
+            "last_timestamp": producer.updated_ms,
+            "coordinator_epoch": producer.coordinator_epoch,
+            "current_txn_start_offset": result.open_transactions.get(producer_id, NO_TRANSACTION),
+        }
+        for producer_id, producer in result.producers.items()
+    ]
+    return {"partition_index": partition, "error_code": ErrorCode.NONE, "active_producers": producers}

@@ -1,0 +1,51 @@
+"""DescribeTransactions (key 65), version 0: the state of transactional ids, for `kafka-transactions.sh` (KIP-664).
+
+An id that is not known is 105.
+Left out: nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kaas.coordinator.transactions.state import TransactionState
+from kaas.errors import ErrorCode
+from kaas.wire.apis import DESCRIBE_TRANSACTIONS
+
+if TYPE_CHECKING:
+    from kaas.broker.request import Request
+    from kaas.broker.server import Broker
+
+API = DESCRIBE_TRANSACTIONS
+NOT_STARTED = -1
+
+
+def handle(broker: Broker, request: Request) -> None:
+    """Serve a DescribeTransactions."""
+    core = broker.groups.coordinator
+    rows = []
+    for transactional_id in request.decode().transactional_ids:
+        holder = core.transactions.get(transactional_id)
+        if core.is_loading_transaction(transactional_id):
+            rows.append({"error_code": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "transactional_id": transactional_id})
+        elif holder is None or holder.durable is None:
+            rows.append({"error_code": ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, "transactional_id": transactional_id})
+        else:
+            rows.append(values(holder.durable))
+    request.answer({"transaction_states": rows})
+
+
+def values(state: TransactionState) -> dict[str, Any]:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in state.partitions:
+        topics.setdefault(topic, []).append(partition)
+    return {
+        "error_code": ErrorCode.NONE,
+        "transactional_id": state.transactional_id,
+        "transaction_state": state.state,
+        "transaction_timeout": state.timeout_ms,
+        "transaction_start_time": state.started_at or NOT_STARTED,
+        "producer_id": state.producer_id,
+        "producer_epoch": state.epoch,
+        "topics": [{"topic": topic, "partitions": partitions} for topic, partitions in topics.items()],
+    }

@@ -1,0 +1,91 @@
+"""Offsets of transactions: staged until the transaction ends (KIP-447).
+
+Job: TxnOffsetCommit against a group in any state, and the end of a transaction for a group.
+Rules: who may commit is checked as for a plain commit, but nobody may commit to a group with members, because a producer that
+works without a consumer's identity says so, and a rebalance stops nothing. Staged offsets are durable and invisible; what was
+staged is folded in when the transaction commits, unless a newer offset came meanwhile.
+Must not know: whether the producer may do this (the transaction's own coordinator has said so).
+Source: PROTOCOL 2.7 and 7.2 in docs/PROTOCOL.md; KAFKA-18060.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from kaas.coordinator.announcements import OffsetsChanged
+from kaas.coordinator.answers import CommitAnswer
+from kaas.coordinator.classic.checks import check_generation, check_member
+from kaas.coordinator.events import EndStaged, StageOffsets
+from kaas.coordinator.offset_entry import OffsetKey
+from kaas.coordinator.offsets import COMMITTED, REFUSED, entries_of
+from kaas.coordinator.outbox import Answering
+from kaas.coordinator.records import OffsetsStaged, StagedEnded
+from kaas.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kaas.coordinator.coordinator import Coordinator
+
+
+def stage(core: Coordinator, event: StageOffsets, now_ms: int) -> None:
+    """Handle a TxnOffsetCommit."""
+    code = check_stage(core, event)
+    if code:
+        core.out.reply(event.reply_to, CommitAnswer(code))
+        return
+    entries, bad = entries_of(core, event.rows, None, core.wall_ms(now_ms))
+    answer = CommitAnswer(ErrorCode.NONE, bad) if bad else COMMITTED
+    if not entries:
+        core.out.reply(event.reply_to, answer)
+        return
+    record = OffsetsStaged(event.producer_id, event.epoch, entries)
+    core.out.persist(event.group_id, record, Answering(to=event.reply_to, answer=answer, refusal=REFUSED))
+
+
+def check_stage(core: Coordinator, event: StageOffsets) -> ErrorCode:
+    """Whether this group takes offsets from this member of it, or from nobody of it."""
+    if not event.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
+        return code
+    group = core.classic(event.group_id)
+    if group is None:
+        return ErrorCode.NONE if event.generation < 0 else ErrorCode.ILLEGAL_GENERATION
+    if event.generation < 0 and not event.member_id and event.instance_id is None:
+        return ErrorCode.NONE
+    return check_member(group, event.member_id, event.instance_id) or check_generation(group, event.generation)
+
+
+def end(core: Coordinator, event: EndStaged, now_ms: int) -> None:
+    """A transaction that touched this group has ended. Told twice, it finds nothing left to do."""
+    if core.is_loading(event.group_id):
+        core.out.reply(event.reply_to, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return
+    group = core.groups.get(event.group_id)
+    staged = {} if group is None else group.staged.get(event.producer_id, {})
+    if not staged and event.group_id not in core.out.groups_in_flight():
+        core.out.reply(event.reply_to, ErrorCode.NONE)
+        return
+    changed = tuple(key for key, one in staged.items() if not one.overtaken) if event.committed else ()
+    core.out.persist(
+        event.group_id,
+        StagedEnded(event.producer_id, event.committed),
+        Ended(event.reply_to, event.group_id, changed),
+    )
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """Tells the transaction's coordinator that the group knows."""
+
+    reply_to: Any
+    group_id: str
+    changed: tuple[OffsetKey, ...]
+
+    def written(self, core: Coordinator, now_ms: int) -> None:
+        core.out.reply(self.reply_to, ErrorCode.NONE)
+        if self.changed:
+            core.out.announce(self.group_id, OffsetsChanged(kind="offsets_committed", partitions=self.changed))
+
+    def failed(self, core: Coordinator, now_ms: int) -> None:
+        core.out.reply(self.reply_to, ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -1,0 +1,183 @@
+"""The coordinator's shell: events in, effects carried out, on a real journal."""
+
+import json
+
+import pytest
+
+from kaas.broker.clock import Clock
+from kaas.broker.group_service import GroupService
+from kaas.broker.settings import parse
+from kaas.coordinator import events
+from kaas.coordinator.events import CommitRow
+from tests.support.disk import refusing
+from tests.support.waiting import until_async
+
+SETTINGS = ("group.initial.rebalance.delay.ms=0", "kaas.checkpoint.interval.ms=10", "group.min.session.timeout.ms=1")
+
+
+class Life:
+    """One life of the groups of a broker. `answers` are the replies by the name that was given with the event."""
+
+    def __init__(self, folder, epoch=1, settings=SETTINGS):
+        self.groups = GroupService(folder, 1, epoch, parse(settings), Clock())
+        self.answers = {}
+        self.told = []
+        self.beats = []
+        self.groups.audience = self
+
+    # The audience
+
+    def heard(self, group_id, what):
+        self.told.append((group_id, what))
+
+    def beat(self, key):
+        self.beats.append(key)
+
+    # Requests
+
+    def commit(self, name, offset=1, group_id="g", partition=0):
+        row = CommitRow(topic="t", partition=partition, offset=offset, leader_epoch=-1, metadata="", topic_id=None)
+        about = {"generation": -1, "member_id": "", "instance_id": None}
+        self.groups.submit(events.Commit(reply_to=self.keep(name), group_id=group_id, rows=(row,), **about))
+
+    def join(self, name, member_id="", group_id="g", session_ms=30_000):
+        self.groups.submit(
+            events.Join(
+                reply_to=self.keep(name),
+                group_id=group_id,
+                member_id=member_id,
+                instance_id=None,
+                client_id="c",
+                client_host="/127.0.0.1",
+                session_timeout_ms=session_ms,
+                rebalance_timeout_ms=30_000,
+                protocol_type="consumer",
+                protocols=(("range", b""),),
+                requires_known_id=False,
+                fresh_id=name,
+            )
+        )
+
+    def keep(self, name):
+        return lambda answer: self.answers.__setitem__(name, answer)
+
+    async def code_of(self, name):
+        await until_async(lambda: name in self.answers)
+        return int(self.answers[name].code)
+
+    def offset(self, group_id="g", partition=0):
+        return self.groups.coordinator.groups[group_id].offsets["t"][partition].offset
+
+
+@pytest.fixture
+async def lives(tmp_path):
+    """Starts lives on one folder; all are ended."""
+    begun = []
+
+    async def start(**options):
+        life = Life(tmp_path, epoch=options.pop("epoch", len(begun) + 1), **options)
+        begun.append(life)
+        await life.groups.load()
+        return life
+
+    yield start
+    for life in begun:
+        await life.groups.stop()
+
+
+async def test_a_commit_is_answered_when_it_is_durable_and_survives_a_crash(lives):
+    first = await lives()
+    first.commit("one", 7)
+    assert "one" not in first.answers, "the answer waits for the disk"
+    assert await first.code_of("one") == 0
+    second = await lives()
+    assert second.offset() == 7
+
+
+async def test_events_that_come_while_one_is_handled_wait_for_it(lives):
+    life = await lives()
+    order = []
+    answered = life.keep("first")
+
+    def first(answer):
+        answered(answer)
+        life.join("second", session_ms=0)
+        order.append("second" in life.answers)
+
+    life.keep, keep = lambda name: first if name == "first" else keep(name), life.keep
+    life.join("first")
+    assert await life.code_of("second") == 26
+    assert order == [False]
+
+
+async def test_an_answer_that_cannot_be_given_does_not_keep_others_back(lives):
+    life = await lives()
+    keep = life.keep
+    life.keep = lambda name: (lambda answer: 1 / 0) if name == "faulty" else keep(name)
+    life.commit("faulty", 1)
+    life.commit("good", 2)
+    assert await life.code_of("good") == 0 and life.offset() == 2
+
+
+async def test_a_timer_that_runs_out_becomes_an_event(lives):
+    life = await lives()
+    life.join("one", session_ms=20)
+    assert await life.code_of("one") == 0
+    await until_async(lambda: not life.groups.coordinator.groups["g"].classic.members)
+
+
+async def test_heartbeats_and_changes_are_told_to_the_audience(lives):
+    life = await lives()
+    life.join("one")
+    await life.code_of("one")
+    assert {group_id for group_id, _ in life.told} == {"g"} and life.beats[0][0] == "session"
+
+
+async def test_a_journal_that_cannot_be_written_refuses_commits_until_it_can(lives):
+    life = await lives()
+    life.commit("before", 1)
+    assert await life.code_of("before") == 0
+    with refusing("write"):
+        life.commit("during", 2)
+        assert await life.code_of("during") != 0
+        assert isinstance(life.groups.disk_error, OSError) and life.offset() == 1
+    life.commit("after", 3)
+    assert await life.code_of("after") == 0
+    assert life.groups.disk_error is None and life.offset() == 3
+
+
+async def test_a_stop_makes_durable_what_was_asked_for_and_writes_the_files(lives, tmp_path):
+    life = await lives(settings=("kaas.checkpoint.interval.ms=3600000",))
+    life.commit("one", 7)
+    await life.groups.stop()
+    assert int(life.answers["one"].code) == 0
+    assert json.loads((tmp_path / "__consumer_offsets" / "g.json").read_text())["offsets"] == {"t/0": 7}
+
+
+async def test_groups_are_written_to_their_files_soon(lives, tmp_path):
+    life = await lives()
+    for offset in range(20):
+        life.commit(str(offset), offset)
+    path = tmp_path / "__consumer_offsets" / "g.json"
+    await until_async(lambda: path.exists() and json.loads(path.read_text())["offsets"] == {"t/0": 19})
+
+
+async def test_a_life_writes_above_whatever_the_volume_holds(lives):
+    old = await lives(epoch=9)
+    old.commit("old", 1)
+    assert await old.code_of("old") == 0
+    late = await lives(epoch=2)  # its assignment was lost, so it counts from the start again
+    assert late.groups.coordinator.out.epoch == 10
+    late.commit("new", 2)
+    assert await late.code_of("new") == 0
+    assert (await lives(epoch=3)).offset() == 2
+
+
+async def test_groups_answer_that_they_load_until_they_are_loaded(tmp_path):
+    life = Life(tmp_path)
+    life.commit("early")
+    assert await life.code_of("early") == 14
+    await life.groups.load()
+    life.commit("late")
+    assert await life.code_of("late") == 0
+    await life.groups.stop()
