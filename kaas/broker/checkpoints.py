@@ -184,8 +184,9 @@ class Checkpoints:
 
     @property
     def current(self) -> Path | None:
-        """The journal file that is appended to."""
-        return max(self._needed, default=None)
+        """The newest journal file of this broker with something in it: it may be the one that is appended to."""
+        own = (path for path in self._needed if path.parent == self._journal_folder and name_before(path) is None)
+        return max(own, default=None)
 
     async def stop(self) -> None:
         """Write everything that is due; call when nothing changes any more."""

@@ -213,3 +213,14 @@ async def test_a_transactional_id_that_is_gone_leaves_a_tombstone(make):
     desk.version += 1
     desk.checkpoints.changed("g", TransactionGone("g", 9), EPOCH, desk.version, desk.journal(1))
     await until_async(lambda: stored_transaction(desk) == TransactionGone("g", 9))
+
+
+async def test_the_file_in_use_stays_whatever_other_brokers_files_are_called(make):
+    desk = make()
+    other = desk.folder / "__journal" / "2" / f"{99:020d}.log"
+    other.parent.mkdir()
+    other.touch()
+    desk.checkpoints.found(Loaded(needed={other: Needs()}))
+    desk.commit(1, number=3)
+    await until_async(lambda: desk.offsets() == {"t/0": 1} and other not in desk.checkpoints._needed)
+    assert desk.checkpoints.current == desk.journal(3) and desk.journal(3).exists()
