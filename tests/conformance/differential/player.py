@@ -1,0 +1,185 @@
+"""Plays a sequence to two brokers side by side, and says where they differ.
+
+After each step both brokers have answered it or both have parked it, every request that was parked before is answered by both
+or by neither, and both describe the group alike. One that is behind gets time to catch up before that counts as a difference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from kaas.consumer.connection import Connection, Disconnected
+from kaas.wire.apis import DESCRIBE_GROUPS
+from tests.conformance.differential.excuses import excuse, pinned
+from tests.conformance.differential.requests import APIS, Client, Translator
+from tests.conformance.differential.steps import CLIENTS, Script, Step
+
+GLANCE_S = 0.03
+"""A request that neither broker has answered by then counts as parked."""
+CATCH_UP_S = 3.0
+DESCRIBED_VERSION = 5
+DESCRIBE = Step(what="describe", client=0, version=DESCRIBED_VERSION)
+LONG_RUN = re.compile(r"(x{20})x+")
+PARKED, CLOSED = "parked", "closed the connection"
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request that may still be parked."""
+
+    step: Step
+    task: asyncio.Task[Any]
+
+    def outcome(self, translator: Translator) -> Any:
+        if not self.task.done():
+            return PARKED
+        try:
+            return translator.told(self.step, self.task.result())
+        except Disconnected:
+            return CLOSED
+
+
+class Side:
+    """One broker: a connection for each client, another for what is asked while that one is parked."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._address = host, int(port)
+        self._links: dict[Any, Connection] = {}
+        self.translator = Translator("", [])
+
+    async def begin(self, group: str) -> None:
+        self.translator = Translator(group, [Client() for _ in range(CLIENTS)])
+
+    async def _link(self, name: Any) -> Connection:
+        link = self._links.get(name)
+        if link is None or not link.usable:
+            link = self._links[name] = await Connection.open(*self._address, client_id="twin", timeout_s=600)
+        return link
+
+    async def ask(self, step: Step, aside: bool) -> Asked:
+        link = await self._link(("aside" if aside else "client", step.client))
+        values = self.translator.values(step)
+        call = link.call(APIS[step.what].key, values, version=step.version)
+        return Asked(step, asyncio.ensure_future(call))
+
+    async def described(self) -> Any:
+        """The group as an operator sees it."""
+        link = await self._link("operator")
+        answer = await link.call(DESCRIBE_GROUPS.key, self.translator.values(DESCRIBE), version=DESCRIBED_VERSION)
+        return self.translator.told(DESCRIBE, answer)
+
+    async def end(self, parked: list[Asked]) -> None:
+        """Connections on which something is parked cannot be used again."""
+        for asked in parked:
+            asked.task.cancel()
+            for kind in ("client", "aside"):
+                link = self._links.pop((kind, asked.step.client), None)
+                if link is not None:
+                    await link.close()
+
+    async def close(self) -> None:
+        for link in self._links.values():
+            await link.close()
+
+
+@dataclass(slots=True)
+class Difference:
+    """What two brokers did not do alike."""
+
+    seed: int
+    at: int
+    step: Step
+    what: str
+    first: Any
+    second: Any
+    before: list[Step] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        steps = "\n".join(f"    {n:2} {step}" for n, step in enumerate(self.before))
+        said = f"  one:   {short(self.first)}\n  other: {short(self.second)}"
+        return f"seed {self.seed}, step {self.at}, {self.what}\n{steps}\n{said}"
+
+
+def short(value: Any) -> str:
+    """Without the middle of long texts."""
+    return LONG_RUN.sub(r"\1…", str(value))
+
+
+class Twins:
+    """Two brokers. `forks` counts sequences that ended early, because from there on both may rightly differ."""
+
+    def __init__(self, one: str, other: str) -> None:
+        self.sides = Side(one), Side(other)
+        self.steps = 0
+        self.excused: dict[str, int] = {}
+        self._parked: list[tuple[Asked, Asked]] = []
+
+    async def play(self, seed: int, group: str) -> Difference | None:
+        """One sequence; the first difference that nothing excuses."""
+        script = Script(seed)
+        for side in self.sides:
+            await side.begin(group)
+        self._parked = []
+        try:
+            for at, step in enumerate(script.steps):
+                found = await self._step(step)
+                if found is None:
+                    continue
+                reason = excuse(step, *found)
+                if reason is None:
+                    return Difference(seed, at, step, *found, before=script.steps[: at + 1])
+                self.excused[reason] = self.excused.get(reason, 0) + 1
+                return None
+            return None
+        finally:
+            for index, side in enumerate(self.sides):
+                await side.end([pair[index] for pair in self._parked])
+
+    async def _step(self, step: Step) -> tuple[str, Any, Any] | None:
+        """What differed: what it was, and what either side said."""
+        self.steps += 1
+        busy = any(pair[0].step.client == step.client for pair in self._parked)
+        if busy and step.what in ("join", "sync"):
+            return None
+        pair = await asyncio.gather(*(side.ask(step, aside=busy) for side in self.sides))
+        self._parked.append((pair[0], pair[1]))
+        await asyncio.wait([asked.task for asked in pair], timeout=GLANCE_S)
+        return await self._settled() or await self._alike()
+
+    async def _settled(self) -> tuple[str, Any, Any] | None:
+        """Every request is answered alike by both, or parked by both."""
+        for pair in list(self._parked):
+            tasks = [asked.task for asked in pair]
+            if any(task.done() for task in tasks):
+                await asyncio.wait(tasks, timeout=CATCH_UP_S)
+                first, second = (a.outcome(s.translator) for a, s in zip(pair, self.sides, strict=True))
+                if first != second:
+                    return f"the answer to {pair[0].step}", first, second
+                self._parked.remove(pair)
+                self._learn(pair)
+        return None
+
+    def _learn(self, pair: tuple[Asked, Asked]) -> None:
+        for asked, side in zip(pair, self.sides, strict=True):
+            if asked.task.exception() is None:
+                side.translator.learn(asked.step, asked.task.result())
+
+    async def _alike(self) -> tuple[str, Any, Any] | None:
+        """Both describe the group alike, if need be after a while."""
+        deadline = time.monotonic() + CATCH_UP_S
+        while True:
+            first, second = await asyncio.gather(*(side.described() for side in self.sides))
+            if pinned(first) == pinned(second):
+                return await self._settled()
+            if time.monotonic() > deadline:
+                return "the description", first, second
+            await asyncio.sleep(0.02)
+
+    async def close(self) -> None:
+        for side in self.sides:
+            await side.close()

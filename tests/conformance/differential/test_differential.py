@@ -1,0 +1,41 @@
+"""The same sequences of requests to a real Apache Kafka broker and to ours: a short run of the differential fuzzer."""
+
+import asyncio
+
+import pytest
+
+from tests.conformance.differential.fuzzer import compare
+from tests.conformance.differential.steps import Script
+from tests.conformance.peers import APACHE, OURS
+
+SEQUENCES = 120
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def test_both_brokers_do_the_same(peers):
+    report = asyncio.run(compare(peers.address(APACHE, {}), peers.address(OURS, {}), range(SEQUENCES)))
+    assert report.sequences == SEQUENCES and not report.differences, str(report)
+
+
+def test_a_broker_that_does_otherwise_is_found_out(peers):
+    one, other = peers.address(OURS, {}), peers.address(OURS, {"group.max.size": 1})
+    report = asyncio.run(compare(one, other, range(30), stop_after=1))
+    assert report.differences and "81" in str(report.differences[0])
+
+
+def test_two_brokers_of_one_kind_do_not_differ(peers):
+    one, other = peers.address(OURS, {}), peers.address(OURS, {"num.partitions": 2})
+    report = asyncio.run(compare(one, other, range(40)))
+    assert not report.differences and not report.excused, str(report)
+
+
+def test_a_seed_names_a_sequence():
+    assert Script(7).steps == Script(7).steps != Script(8).steps
+
+
+def test_sequences_reach_every_kind_of_request():
+    asked = {(step.what, step.version) for seed in range(200) for step in Script(seed).steps}
+    assert {("join", v) for v in range(10)} | {("sync", v) for v in range(6)} <= asked
+    assert {("commit", v) for v in range(2, 10)} | {("fetch", v) for v in range(1, 10)} <= asked
+    assert {what for what, _ in asked} >= {"heartbeat", "leave", "describe", "list", "delete offsets", "delete group"}
