@@ -12,6 +12,7 @@ from datetime import timedelta
 
 import msgspec
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -19,8 +20,7 @@ from groups.audit import audited
 from groups.clusters import Cluster
 from groups.gateway import gateway_of
 from groups.idempotency import KEPT
-from groups.login import WINDOW
-from groups.models import IdempotentRequest, LoginFailure, OffsetBackup, Rebalance, Token
+from groups.models import IdempotentRequest, OffsetBackup, Rebalance, Token
 from groups.redis_store import redis_client
 from groups.times import now_ms
 from kaas.feed import keys
@@ -90,8 +90,8 @@ def expiry_sweep() -> int:
     history = now - timedelta(days=settings.KAAS_HISTORY_DAYS)
     over = (
         Token.objects.filter(expires_at__lt=now - TOKENS_KEPT),
-        LoginFailure.objects.filter(at__lt=now - WINDOW),
         IdempotentRequest.objects.filter(created_at__lt=now - KEPT),
+        Session.objects.filter(expire_date__lt=now),
         Rebalance.objects.filter(ended_at__lt=history),
         OffsetBackup.objects.filter(taken_at__lt=history),
     )

@@ -1,44 +1,37 @@
-"""How many failed sign-ins are too many.
+"""How many tries to sign in are too many.
 
-Job: count failures by user and by address, and say when to wait.
-Rules: counted in the database, so that every web process knows; a right password clears the user's failures.
+Job: count tries by name and address, and say when to wait.
+Rules: a try is counted before the password is looked at, so that tries at the same moment are counted too; a right
+password gives the name its tries back at that address. A name has more tries from everywhere than from one address: who
+guesses somebody's password elsewhere does not lock that somebody out at once.
 Must not know: forms, pages.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from django.utils import timezone
-
-from groups.models import LoginFailure
 from groups.problems import RATE_LIMITED, Problem
+from groups.rates import Rate, forgive, take
 
-WINDOW = timedelta(minutes=10)
-FAILURES_OF_USER = 10
-FAILURES_OF_ADDRESS = 50
+WINDOW_S = 600
+
+OF_NAME_AND_ADDRESS = Rate(name="sign-in", count=10, window_s=WINDOW_S)
+OF_NAME = Rate(name="sign-in-name", count=100, window_s=WINDOW_S)
+OF_ADDRESS = Rate(name="sign-in-address", count=100, window_s=WINDOW_S)
 
 
 def login_check(username: str, address: str) -> None:
-    """Raises Problem (429) when this user or this address failed too often in the last ten minutes."""
-    recent = LoginFailure.objects.filter(at__gt=timezone.now() - WINDOW)
-    of_user = recent.filter(username=_name(username)).count()
-    of_address = recent.filter(address=address).count()
-    if of_user >= FAILURES_OF_USER or of_address >= FAILURES_OF_ADDRESS:
-        minutes = int(WINDOW.total_seconds() // 60)
-        message = f"Too many failed sign-ins: wait {minutes} minutes, then try again."
-        raise Problem(kind=RATE_LIMITED, resource="sign-in", message=message)
+    """Counts a try.
+
+    Raises Problem (429) when this name or this address had too many in the last ten minutes.
+    """
+    waits = (take(OF_NAME_AND_ADDRESS, username, address), take(OF_NAME, username), take(OF_ADDRESS, address))
+    wait_s = max((wait for wait in waits if wait is not None), default=None)
+    if wait_s is not None:
+        minutes = -(-wait_s // 60)
+        message = f"Too many tries to sign in: wait {minutes} minute{'s' if minutes != 1 else ''}, then try again."
+        raise Problem(kind=RATE_LIMITED, resource="sign-in", message=message, retry_after_s=wait_s)
 
 
-def login_failed(username: str, address: str) -> None:
-    """Counts one failure."""
-    LoginFailure.objects.create(at=timezone.now(), username=_name(username), address=address)
-
-
-def login_succeeded(username: str) -> None:
-    """Forgets a user's failures."""
-    LoginFailure.objects.filter(username=_name(username)).delete()
-
-
-def _name(username: str) -> str:
-    return username.replace("\x00", "")[: LoginFailure._meta.get_field("username").max_length]
+def login_succeeded(username: str, address: str) -> None:
+    """Gives a name its tries back at the address from which it signed in."""
+    forgive(OF_NAME_AND_ADDRESS, username, address)

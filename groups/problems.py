@@ -46,7 +46,8 @@ class Problem(Exception):
     """A request that is not done.
 
     `resource` names what it is about ("group orders"); `code` is a short word for scripts: Kafka's name where Kafka
-    refused, and then `code_number` is Kafka's number; `details` holds what is wrong per field.
+    refused, and then `code_number` is Kafka's number; `details` holds what is wrong per field; `retry_after_s` says when
+    the same may be asked again.
     """
 
     kind: Kind
@@ -55,6 +56,7 @@ class Problem(Exception):
     code: str = ""
     code_number: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    retry_after_s: int | None = None
 
     def __str__(self) -> str:
         return self.message

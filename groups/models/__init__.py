@@ -1,6 +1,6 @@
 """What the console keeps in its database: rights and tokens, audit rows, history, offsets kept for undo."""
 
-from groups.models.access import LoginFailure, RoleBinding, Token
+from groups.models.access import Identity, RoleBinding, Token
 from groups.models.audit import AuditRow, IdempotentRequest
 from groups.models.backup import OffsetBackup
 from groups.models.history import FeedPosition, Rebalance
@@ -9,7 +9,7 @@ __all__ = [
     "AuditRow",
     "FeedPosition",
     "IdempotentRequest",
-    "LoginFailure",
+    "Identity",
     "OffsetBackup",
     "Rebalance",
     "RoleBinding",

@@ -1,4 +1,4 @@
-"""Who may do what: role bindings of users and Django groups, and tokens for scripts.
+"""Who may do what: role bindings of users and Django groups, tokens for scripts, users of an OpenID provider.
 
 Rules: a token is stored as a digest only; patterns are shell patterns, `*` stands for everything.
 """
@@ -39,7 +39,10 @@ class RoleBinding(models.Model):
 
 
 class Token(models.Model):
-    """A personal token: it never allows more than its owner may, nor more than its own role and patterns."""
+    """A personal token: it never allows more than its owner may, nor more than its own role and patterns.
+
+    `last_used_at` is right to a minute: a script that asks often need not write as often.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=200)
@@ -49,6 +52,7 @@ class Token(models.Model):
     group_pattern = models.CharField(max_length=PATTERN_LENGTH, default="*")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("id",)
@@ -57,18 +61,16 @@ class Token(models.Model):
         return f"{self.name} of {self.owner}"
 
 
-class LoginFailure(models.Model):
-    """One failed sign-in, kept for as long as it counts against the next try."""
+class Identity(models.Model):
+    """A user as an OpenID provider knows it: a provider's subject is one user for ever, whatever its name becomes."""
 
-    at = models.DateTimeField(db_index=True)
-    username = models.CharField(max_length=200)
-    address = models.CharField(max_length=64)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
+    issuer = models.CharField(max_length=255)
+    subject = models.CharField(max_length=255)
 
     class Meta:
-        indexes = (
-            models.Index(fields=["username", "at"]),
-            models.Index(fields=["address", "at"]),
-        )
+        verbose_name_plural = "identities"
+        constraints = (models.UniqueConstraint(fields=["issuer", "subject"], name="identity_is_one_user"),)
 
     def __str__(self) -> str:
-        return f"{self.username} from {self.address}"
+        return f"{self.user}: {self.subject} at {self.issuer}"

@@ -6,13 +6,14 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from groups import cleanup, tasks
 from groups.clusters import clusters
 from groups.feeds import feed_of
 from groups.gateway import gateway_use
-from groups.models import AuditRow, FeedPosition, IdempotentRequest, LoginFailure, OffsetBackup, Rebalance, Token
+from groups.models import AuditRow, FeedPosition, IdempotentRequest, OffsetBackup, Rebalance, Token
 from groups.problems import Problem, not_connected
 from groups.testing.feed import rebalance_record, snapshot
 from groups.times import now_ms
@@ -79,7 +80,6 @@ def test_rows_whose_time_is_over_go_and_others_stay(db, settings):
     for age in (0, 45):
         at = now - timedelta(days=age)
         Token.objects.create(owner=user, name=f"t{age}", digest=f"d{age}", role="read", expires_at=at)
-        LoginFailure.objects.create(at=at, username="x", address="y")
         IdempotentRequest.objects.create(actor="a", key_digest=f"{age}", request_digest="")
         Rebalance.objects.create(
             cluster="local",
@@ -92,18 +92,20 @@ def test_rows_whose_time_is_over_go_and_others_stay(db, settings):
             record={},
         )
         OffsetBackup.objects.create(cluster="local", group_id="g", actor="a", action="b", offsets={})
+        Session.objects.create(session_key=f"s{age}", session_data="", expire_date=at + timedelta(days=1))
     IdempotentRequest.objects.filter(key_digest="45").update(created_at=now - timedelta(days=45))
     OffsetBackup.objects.filter(pk=OffsetBackup.objects.last().pk).update(taken_at=now - timedelta(days=45))
     assert cleanup.expiry_sweep() == 5
-    for model in (Token, LoginFailure, IdempotentRequest, Rebalance, OffsetBackup):
+    for model in (Token, IdempotentRequest, Rebalance, OffsetBackup, Session):
         assert model.objects.count() == 1
     assert cleanup.expiry_sweep() == 0
 
 
 def test_a_sweep_is_done_in_steps(db, monkeypatch):
     monkeypatch.setattr(cleanup, "_ROWS_PER_STEP", 2)
-    for _ in range(3):
-        LoginFailure.objects.create(at=timezone.now() - timedelta(days=1), username="x", address="y")
+    for number in range(3):
+        IdempotentRequest.objects.create(actor="a", key_digest=f"{number}", request_digest="")
+    IdempotentRequest.objects.update(created_at=timezone.now() - timedelta(days=45))
     assert [cleanup.expiry_sweep(), cleanup.expiry_sweep(), cleanup.expiry_sweep()] == [2, 1, 0]
 
 

@@ -1,6 +1,6 @@
 """Signing in and out, tokens, audit rows.
 
-Rules: sign-in is closed for a while after too many failures; a token's text is shown once, on the page that made it.
+Rules: sign-in is closed for a while after too many tries; a token's text is shown once, on the page that made it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from groups.access import Principal
 from groups.api import serializers as shapes
 from groups.api.parameters import AuditParameters
 from groups.choices import Role
-from groups.login import login_check, login_failed, login_succeeded
+from groups.login import login_check, login_succeeded
 from groups.problems import Problem
 from groups.views.base import checked_or_problem, given, page, show
 from groups.views.listing import pages
@@ -29,7 +29,7 @@ _YEAR_S = 365 * 24 * 3600
 
 
 class LoginView(DjangoLoginView):
-    """The sign-in form; too many failures close it for a while."""
+    """The sign-in form; too many tries close it for a while."""
 
     template_name = "registration/login.html"
     redirect_authenticated_user = True
@@ -41,22 +41,22 @@ class LoginView(DjangoLoginView):
         except Problem as problem:
             form = self.get_form_class()(request)
             context = self.get_context_data(form=form, problem=problem)
-            return self.render_to_response(context, status=problem.kind.status)
+            wait = {"Retry-After": str(problem.retry_after_s)}
+            return self.render_to_response(context, status=problem.kind.status, headers=wait)
         return super().post(request, *args, **kwargs)
 
     def form_invalid(self, form) -> HttpResponse:
-        login_failed(form.data.get("username", ""), address_of(self.request))
         response = super().form_invalid(form)
         response.status_code = 400
         return response
 
     def form_valid(self, form) -> HttpResponse:
-        login_succeeded(form.get_user().get_username())
+        login_succeeded(form.data.get("username", ""), address_of(self.request))
         return super().form_valid(form)
 
 
 def address_of(request: HttpRequest) -> str:
-    """The address that failures are counted by: the one the connection came from."""
+    """The address that tries are counted by: the one the connection came from."""
     return request.META.get("REMOTE_ADDR") or "unknown"
 
 
