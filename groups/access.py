@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import lru_cache
 
@@ -35,13 +35,17 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Somebody who asks. `actor` is the name in audit rows; `limit` is what a token allows of its owner's grants."""
+    """Somebody who asks. `actor` is the name in audit rows; `limit` is what a token allows of its owner's grants.
+
+    `session_key` is the session that somebody signed in with who keeps a socket open: the socket ends with it.
+    """
 
     actor: str
     user_id: int
     grants: tuple[Grant, ...]
     token_id: int | None = None
     limit: Grant | None = None
+    session_key: str | None = field(default=None, repr=False)
 
     def role_on(self, cluster: str, group_id: str) -> Role | None:
         """The highest role on one group, null when it is not to be seen."""

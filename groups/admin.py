@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from groups.models import AuditRow, OffsetBackup, Rebalance, RoleBinding, Token
+from groups.models import AuditRow, Identity, OffsetBackup, Rebalance, RoleBinding, Token
 
 
 @admin.register(RoleBinding)
 class RoleBindingAdmin(admin.ModelAdmin):
     list_display = ("user", "group", "role", "cluster_pattern", "group_pattern")
+
+
+@admin.register(Identity)
+class IdentityAdmin(admin.ModelAdmin):
+    """Links a user who is there already with a provider's subject; a sign-in does so by itself for new ones."""
+
+    list_display = ("user", "issuer", "subject")
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -29,7 +36,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 class TokenAdmin(ReadOnlyAdmin):
     """Tokens are made through the API, which alone shows their text; here they may be revoked."""
 
-    list_display = ("name", "owner", "role", "cluster_pattern", "group_pattern", "expires_at")
+    list_display = ("name", "owner", "role", "cluster_pattern", "group_pattern", "expires_at", "last_used_at")
     exclude = ("digest",)
 
     def has_delete_permission(self, request, obj=None) -> bool:

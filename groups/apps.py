@@ -11,4 +11,7 @@ class GroupsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from groups.revocation import revocation_connect  # models are there only now
+
+        revocation_connect()
         post_migrate.connect(roles_ensure, sender=self)

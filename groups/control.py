@@ -8,6 +8,8 @@ Must not know: what the sockets do.
 
 from __future__ import annotations
 
+from typing import Any
+
 import structlog
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
@@ -18,9 +20,9 @@ GROUP = "control"
 _log = structlog.get_logger(__name__)
 
 
-def access_changed() -> None:
-    """Makes every socket ask at once whether its principal may still see what it shows."""
-    _send({"type": "access.changed"})
+def access_changed(user_id: int | None = None) -> None:
+    """Makes the sockets of one user, or with null of everybody, ask at once whether they may still see what they show."""
+    _send({"type": "access.changed", "user_id": user_id})
 
 
 def group_changed(cluster: str, group_id: str) -> None:
@@ -28,7 +30,7 @@ def group_changed(cluster: str, group_id: str) -> None:
     _send({"type": "group.changed", "cluster": cluster, "group_id": group_id})
 
 
-def _send(message: dict[str, str]) -> None:
+def _send(message: dict[str, Any]) -> None:
     try:
         async_to_sync(get_channel_layer().group_send)(GROUP, message)
     except (RedisError, OSError) as problem:

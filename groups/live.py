@@ -64,6 +64,7 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
 
     async def connect(self) -> None:
         self._pump: asyncio.Task | None = None
+        self._principal: Principal | None = None
         self._subscription = Subscription()
         self._group_id: str | None = None
         try:
@@ -90,7 +91,10 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         """Nothing is expected from the other side."""
 
     async def access_changed(self, message: dict[str, Any]) -> None:
-        """Somewhere a right was taken away: ask at once."""
+        """Somewhere a right was taken away: ask at once, if it may be one of ours."""
+        whose = message.get("user_id")
+        if self._principal is None or whose not in (None, self._principal.user_id):
+            return
         self._rights_asked_at = float("-inf")
         self._subscription.wake()
 
@@ -126,7 +130,7 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         user = self.scope.get("user")
         if origin is None or user is None or not user.is_authenticated:
             return None
-        return await database_sync_to_async(principal_of_user)(user)
+        return await database_sync_to_async(principal_of_user)(user, self.scope["session"].session_key)
 
     # The pump
 

@@ -296,6 +296,7 @@ def token_row(row: Token) -> Row:
         "group_pattern": row.group_pattern,
         "created_at": _iso(row.created_at),
         "expires_at": _iso(row.expires_at),
+        "last_used_at": _iso(row.last_used_at),
     }
 
 

@@ -19,7 +19,6 @@ from groups.audit import audited
 from groups.authentication import token_digest, token_text
 from groups.backups import backup_take, backup_void
 from groups.choices import Role
-from groups.control import access_changed
 from groups.gateway import Committed, Partition, gateway_of
 from groups.models import Token
 from groups.problems import DENIED, Problem, from_kafka, invalid, not_found, wrong_state
@@ -155,4 +154,3 @@ def token_delete(principal: Principal, token_id: int, *, dry_run: bool = False) 
         return
     with audited(actor=principal.actor, action="token_delete", before=token_row(row)):
         row.delete()
-    access_changed()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import PasswordChangeView
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.urls import include, path
+from django.shortcuts import redirect
+from django.urls import include, path, reverse_lazy
 from django.views.defaults import page_not_found, server_error
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
@@ -14,6 +18,15 @@ from kaasadmin.health import healthz, readyz
 from kaasadmin.metrics import metrics
 from kaasadmin.views import group
 
+
+@login_required
+def admin_entered(request: HttpRequest) -> HttpResponse:
+    """The admin pages have no sign-in form of their own: there is one door, and it counts tries."""
+    if not request.user.is_staff:
+        raise PermissionDenied
+    return redirect("admin:index")
+
+
 urlpatterns = [
     path("", include("groups.urls")),
     path("clusters/<str:cluster>/groups/<str:group>/", group, name="group"),
@@ -22,6 +35,8 @@ urlpatterns = [
     path("api/v1/", include("offsets.api.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path("password/", PasswordChangeView.as_view(success_url=reverse_lazy("home")), name="password_change"),
+    path("admin/login/", admin_entered),
     path("admin/", admin.site.urls),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),

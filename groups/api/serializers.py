@@ -320,6 +320,7 @@ class Token(serializers.Serializer):
     group_pattern = serializers.CharField()
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)
+    last_used_at = serializers.DateTimeField(allow_null=True, help_text="Right to a minute; null: never.")
 
 
 class MadeToken(Token):

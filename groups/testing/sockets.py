@@ -20,8 +20,17 @@ class LiveClient:
     """One socket. `pings` are those that came while something else was waited for; `close_code` is set when it was refused
     or closed."""
 
-    def __init__(self, application: Any, path: str, token: str | None = None, origin: str | None = None) -> None:
+    def __init__(
+        self,
+        application: Any,
+        path: str,
+        token: str | None = None,
+        origin: str | None = None,
+        cookie: str | None = None,
+    ) -> None:
         headers = [(b"host", HOST.encode())]
+        if cookie is not None:
+            headers.append((b"cookie", cookie.encode()))
         if token is not None:
             headers.append((b"authorization", f"Bearer {token}".encode()))
         if origin is not None:

@@ -87,3 +87,39 @@ def test_a_principal_is_asked_again(ann):
 
 def test_two_tokens_are_never_alike():
     assert len({token_text() for _ in range(100)}) == 100
+
+
+def test_a_tokens_use_is_noted_once_a_minute(ann):
+    now = timezone.now()
+    text = token(ann)
+    assert Token.objects.get().last_used_at is None
+    principal_of_token(text, now)
+    principal_of_token(text, now + timedelta(seconds=59))
+    assert Token.objects.get().last_used_at == now
+    principal_of_token(text, now + timedelta(seconds=60))
+    assert Token.objects.get().last_used_at == now + timedelta(seconds=60)
+
+
+def test_asking_again_is_no_use(ann):
+    now = timezone.now()
+    bearer = principal_of_token(token(ann), now)
+    principal_again(bearer, now + timedelta(hours=1))
+    assert Token.objects.get().last_used_at == now
+
+
+def test_a_principal_of_a_session_ends_with_it(ann, client):
+    ann.set_password("first")
+    ann.save()
+    client.force_login(ann)
+    key = client.session.session_key
+    principal = principal_of_user(ann, key)
+    assert principal_again(principal, timezone.now()) == principal and key not in repr(principal)
+    ann.set_password("second")
+    ann.save()
+    assert principal_again(principal, timezone.now()) is None
+    assert principal_again(principal_of_user(ann, "nonsense"), timezone.now()) is None
+
+
+def test_somebody_elses_session_is_not_ones_own(ann, client):
+    client.force_login(get_user_model().objects.create_user("bob"))
+    assert principal_again(principal_of_user(ann, client.session.session_key), timezone.now()) is None
