@@ -6,6 +6,7 @@ Rules
   waits for it. Nothing is shared with other connections.
 - Bytes that wait behind a parked request are bounded: beyond that the socket is not read.
 - A client that does not read its answers is not served until it does.
+- A frame that came alone may be one that came before (kaas.broker.known); it is served without being read again.
 - Rounds in which nothing was heard are counted here; how many are too many is not decided here.
 - Whatever cannot be read ends this connection with one log line.
 Must not know: APIs (kaas.broker.dispatch).
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 
 import structlog
 
+from kaas.broker.known import LONGEST_BYTES, MOST, Known
 from kaas.wire.frames import BadFrame, FrameSplitter
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_dispatcher",
+        "_known",
         "_parked",
         "_paused",
         "_serving",
@@ -58,7 +61,8 @@ class Connection(asyncio.Protocol):
         self._splitter = FrameSplitter(max_bytes)
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
-        self._parked: Request | None = None
+        self._parked: Request | Known | None = None
+        self._known: dict[int, Known | None] = {}
         self._serving = False
         self._writable = True
         self._paused = False
@@ -80,10 +84,14 @@ class Connection(asyncio.Protocol):
         self.transport = None
         self._waiting.clear()
         self._parked = None
+        self._known.clear()
         self._dispatcher.closed(self)
 
     def data_received(self, data: bytes) -> None:
         self.silent_rounds = 0
+        known = self._known.get(len(data))
+        if known is not None and self._is_free and self._dispatcher.serve_known(self, known, data):
+            return
         try:
             frames = self._splitter.feed(data)
         except BadFrame as problem:
@@ -122,7 +130,35 @@ class Connection(asyncio.Protocol):
             self._paused = False
             self.transport.resume_reading()
 
-    def answered(self, request: Request, frame: bytes | None) -> None:
+    @property
+    def _is_free(self) -> bool:
+        """A frame that comes now is the next to be served."""
+        free = self._parked is None and not self._waiting and self._writable
+        return free and self._splitter.is_empty and self.transport is not None
+
+    def comes_again(self, size: int) -> bool:
+        """Whether a frame of this many bytes came before; worth being remembered, if it is of one kind with it."""
+        if size in self._known:
+            return True
+        if size <= LONGEST_BYTES:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            self._known[size] = None
+        return False
+
+    def remember(self, size: int, known: Known) -> None:
+        """Recognise frames of this many bytes."""
+        self._known[size] = known
+
+    def forget(self) -> None:
+        """Recognise nothing any more; what comes is read anew."""
+        self._known.clear()
+
+    def park(self, known: Known) -> None:
+        """A request that was recognised is answered later."""
+        self._parked = known
+
+    def answered(self, request: Request | Known, frame: bytes | None) -> None:
         """The request is done; null: it has no answer."""
         if self.transport is None:
             return

@@ -17,6 +17,7 @@ import structlog
 from kaas.broker.connection import Connection
 from kaas.broker.handlers import HANDLERS, Handler
 from kaas.broker.handlers.k18_api_versions import unknown_version_body
+from kaas.broker.known import Known
 from kaas.broker.request import Request
 from kaas.wire.apis import API_VERSIONS, APIS
 from kaas.wire.decode import Unreadable
@@ -77,6 +78,16 @@ class Dispatcher:
 
     def __len__(self) -> int:
         return len(self._connections)
+
+    @staticmethod
+    def serve_known(connection: Connection, known: Known, data: bytes) -> bool:
+        """Serve a frame that may have come before; whether it was recognised, and needs no more."""
+        try:
+            return known.serve(data)
+        except Exception:
+            log.exception("request failed", known=type(known).__name__, client=connection.client_host)
+            connection.refuse("a fault of the broker")
+            return True
 
     def serve(self, connection: Connection, payload: bytes) -> Request | None:
         """Serve one payload; the request, if its answer is still to come."""

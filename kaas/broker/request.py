@@ -15,10 +15,12 @@ import structlog
 from kaas.wire.apis import APIS
 from kaas.wire.decode import decode
 from kaas.wire.encode import Values, encode_response
+from kaas.wire.frames import LENGTH
 from kaas.wire.headers import answer_frame
 
 if TYPE_CHECKING:
     from kaas.broker.connection import Connection
+    from kaas.broker.known import Known
     from kaas.broker.server import Broker
 
 log = structlog.get_logger("kaas.broker.request")
@@ -68,9 +70,22 @@ class Request:
         return decode(self.key, self.version, "request", self._payload, self.body_at)
 
     @property
-    def body(self) -> bytes:
-        """The undecoded body, for requests that are recognised by their bytes."""
-        return self._payload[self.body_at :]
+    def payload(self) -> bytes:
+        """The request's bytes behind the length; the body begins at `body_at`."""
+        return self._payload
+
+    @property
+    def frame(self) -> bytes:
+        """The request's bytes as they came."""
+        return LENGTH.pack(len(self._payload)) + self._payload
+
+    def comes_again(self) -> bool:
+        """Whether it is worth being recognised when it comes once more."""
+        return self.connection.comes_again(LENGTH.size + len(self._payload))
+
+    def remember(self, known: Known) -> None:
+        """Recognise it when it comes once more."""
+        self.connection.remember(LENGTH.size + len(self._payload), known)
 
     def answer(self, values: Values) -> None:
         """Encode and send. What this version cannot carry (a longer id, say) ends the connection."""

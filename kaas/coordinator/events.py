@@ -90,7 +90,7 @@ class Leave(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[Leaving, ...]
 
 
-class CommitRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class CommitRow(msgspec.Struct, frozen=True, gc=False):
     """One partition of a commit."""
 
     topic: str

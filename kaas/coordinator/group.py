@@ -45,6 +45,15 @@ class Group:
     def put(self, topic: str, partition: int, entry: OffsetEntry) -> None:
         self.offsets.setdefault(topic, {})[partition] = entry
 
+    def put_all(self, rows: list[tuple[str, int, OffsetEntry]]) -> None:
+        """As `put`; rows of one topic stand together."""
+        last: str | None = None
+        partitions: dict[int, OffsetEntry] = {}
+        for topic, partition, entry in rows:
+            if topic is not last:
+                last, partitions = topic, self.offsets.setdefault(topic, {})
+            partitions[partition] = entry
+
     def drop(self, topic: str, partition: int) -> bool:
         """Whether there was an offset to drop."""
         partitions = self.offsets.get(topic)

@@ -86,21 +86,28 @@ def entries_of(
 ) -> tuple[list[tuple[str, int, OffsetEntry]], dict[int, ErrorCode] | None]:
     """What to keep, and the rows (by index) whose metadata is too long; length counts UTF-16 units, as Java's does."""
     limit = core.config.offset_metadata_max_bytes
+    bad = {
+        index: ErrorCode.OFFSET_METADATA_TOO_LARGE
+        for index, row in enumerate(rows)
+        if row.metadata and is_longer(row.metadata, limit)
+    }
+    if bad:
+        rows = tuple(row for index, row in enumerate(rows) if index not in bad)
     expires_at = None if retention_ms is None else wall_ms + retention_ms
-    entries, bad = [], None
-    for index, row in enumerate(rows):
-        metadata = row.metadata
-        if len(metadata) * 2 > limit and utf16_units(metadata) > limit:
-            bad = bad or {}
-            bad[index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
-            continue
-        entry = OffsetEntry(row.offset, row.leader_epoch, metadata, wall_ms, expires_at, row.topic_id)
-        entries.append((row.topic, row.partition, entry))
-    return entries, bad
+    entries = [
+        (
+            row.topic,
+            row.partition,
+            OffsetEntry(row.offset, row.leader_epoch, row.metadata, wall_ms, expires_at, row.topic_id),
+        )
+        for row in rows
+    ]
+    return entries, bad or None
 
 
-def utf16_units(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+def is_longer(text: str, limit: int) -> bool:
+    """In UTF-16 units, of which no character has more than two."""
+    return len(text) * 2 > limit and len(text.encode("utf-16-le", "surrogatepass")) // 2 > limit
 
 
 class Committed(msgspec.Struct, frozen=True, gc=False):

@@ -45,9 +45,9 @@ def apply(groups: dict[str, Group], group_id: str, record: Record, wall_offset_m
 
 
 def apply_committed(group: Group, record: OffsetsCommitted, wall_offset_ms: int) -> None:
-    for topic, partition, entry in record.offsets:
-        group.put(topic, partition, entry)
-        if group.staged:
+    group.put_all(record.offsets)
+    if group.staged:
+        for topic, partition, _ in record.offsets:
             group.overtake(topic, partition)
 
 

@@ -30,6 +30,11 @@ class FrameSplitter:
         self.max_bytes = max_bytes
         self._buffer = bytearray()
 
+    @property
+    def is_empty(self) -> bool:
+        """No part of a frame waits for the rest."""
+        return not self._buffer
+
     def feed(self, data: bytes) -> list[bytes]:
         """Payloads completed by this data, in order. Raises BadFrame."""
         if self._buffer:

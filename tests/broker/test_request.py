@@ -34,9 +34,10 @@ def test_the_message_begins_where_the_head_ends():
     _, request = made()
     message = request.decode()
     assert (message.group_id, message.generation_id, message.member_id) == ("g", 3, "m")
-    assert request.body == encode_request(
+    assert request.payload[request.body_at :] == encode_request(
         HEARTBEAT.key, 4, {"group_id": "g", "generation_id": 3, "member_id": "m", "group_instance_id": None}
     )
+    assert request.frame == len(request.payload).to_bytes(4, "big") + request.payload
 
 
 def test_bytes_that_are_not_the_message_are_unreadable():

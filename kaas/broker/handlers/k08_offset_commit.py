@@ -10,20 +10,28 @@ from __future__ import annotations
 
 import datetime
 import functools
+import itertools
+import struct
 from typing import TYPE_CHECKING, Any
 
+from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Known
 from kaas.coordinator import events
 from kaas.coordinator.answers import CommitAnswer
 from kaas.coordinator.events import CommitRow
+from kaas.coordinator.offsets import COMMITTED
 from kaas.errors import ErrorCode
 from kaas.wire.apis import OFFSET_COMMIT
+from kaas.wire.encode import Values, encode_response
+from kaas.wire.frames import LENGTH
+from kaas.wire.guard import array_length, compact_array_length, skip_compact, skip_string
 
 if TYPE_CHECKING:
     from kaas.broker.request import Request
     from kaas.broker.server import Broker
 
 API = OFFSET_COMMIT
-EPOCH_SINCE, BY_ID_SINCE = 6, 10
+EPOCH_SINCE, INSTANCE_SINCE, FLEXIBLE_SINCE, MODERN_SINCE, BY_ID_SINCE = 6, 7, 8, 9, 10
+RETENTION_UNTIL = 4
 MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
@@ -31,19 +39,22 @@ def handle(broker: Broker, request: Request) -> None:
     """Serve an OffsetCommit."""
     message, version = request.decode(), request.version
     rows, codes = split(broker, message, by_id=version >= BY_ID_SINCE, with_epoch=version >= EPOCH_SINCE)
-    retention_ms = message.retention_time // MILLISECOND if version <= 4 else -1
-    broker.groups.submit(
-        events.Commit(
-            reply_to=functools.partial(reply, request, message, codes),
-            group_id=message.group_id,
-            generation=message.generation_id_or_member_epoch,
-            member_id=message.member_id,
-            instance_id=message.group_instance_id if version >= 7 else None,
-            rows=tuple(rows),
-            retention_ms=None if retention_ms < 0 else retention_ms,
-            modern=version >= 9,
-        )
+    retention_ms = message.retention_time // MILLISECOND if version <= RETENTION_UNTIL else -1
+    event = events.Commit(
+        reply_to=functools.partial(reply, request, message, codes),
+        group_id=message.group_id,
+        generation=message.generation_id_or_member_epoch,
+        member_id=message.member_id,
+        instance_id=message.group_instance_id if version >= INSTANCE_SINCE else None,
+        rows=tuple(rows),
+        retention_ms=None if retention_ms < 0 else retention_ms,
+        modern=version >= MODERN_SINCE,
     )
+    if version < BY_ID_SINCE and not any(codes) and request.comes_again():
+        places = places_of(request.payload, request.body_at, version)
+        if places:
+            request.remember(KnownCommit(broker, request, message, event, places))
+    broker.groups.submit(event)
 
 
 def split(broker: Broker, message: Any, *, by_id: bool, with_epoch: bool) -> tuple[list[CommitRow], list[ErrorCode]]:
@@ -74,6 +85,11 @@ def split(broker: Broker, message: Any, *, by_id: bool, with_epoch: bool) -> tup
 
 
 def reply(request: Request, message: Any, codes: list[ErrorCode], answer: CommitAnswer) -> None:
+    """Answer a commit."""
+    request.answer(values_of(message, codes, answer))
+
+
+def values_of(message: Any, codes: list[ErrorCode], answer: CommitAnswer) -> Values:
     """The edge's code where it has one, else that of the group, else that of the row."""
     by_row = answer.rows or {}
     at_edge = iter(codes)
@@ -88,4 +104,111 @@ def reply(request: Request, message: Any, codes: list[ErrorCode], answer: Commit
             partitions.append({"partition_index": row.partition_index, "error_code": code})
         key = {"topic_id": topic.topic_id} if hasattr(topic, "topic_id") else {"name": topic.name}
         topics.append({**key, "partitions": partitions})
-    request.answer({"topics": topics})
+    return {"topics": topics}
+
+
+def places_of(payload: bytes, at: int, version: int) -> list[int] | None:
+    """Where in a request that could be read the offsets stand, in order; null if there are tags among its rows."""
+    flexible = version >= FLEXIBLE_SINCE
+    skip, length = (skip_compact, compact_array_length) if flexible else (skip_string, array_length)
+    end, places = len(payload), []
+    at = skip(payload, at, end) + 4  # the group, its generation
+    at = skip(payload, at, end)  # the member
+    if version >= INSTANCE_SINCE:
+        at = skip(payload, at, end)
+    if version <= RETENTION_UNTIL:
+        at += 8
+    topics, at = length(payload, at, end, 1)
+    for _ in range(topics):
+        rows, at = length(payload, skip(payload, at, end), end, 1)
+        for _ in range(rows):
+            places.append(at + 4)
+            at = skip(payload, at + (16 if version >= EPOCH_SINCE else 12), end)
+            if flexible:
+                at += 1
+                if payload[at - 1]:
+                    return None
+        at += flexible
+        if flexible and payload[at - 1]:
+            return None
+    return places
+
+
+class KnownCommit(Known):
+    """A commit of the same member for the same partitions, with other offsets."""
+
+    __slots__ = (
+        "_accepted",
+        "_columns",
+        "_event",
+        "_fixed",
+        "_groups",
+        "_layout",
+        "_message",
+        "_named",
+        "_registry",
+        "_step",
+        "_version",
+    )
+
+    def __init__(self, broker: Broker, request: Request, message: Any, event: events.Commit, places: list[int]) -> None:
+        super().__init__(request)
+        self._groups = broker.groups
+        self._registry = broker.topics.registry
+        self._version = request.version
+        self._message = message
+        self._event = event
+        rows = event.rows
+        self._columns = [row.topic for row in rows], [row.partition for row in rows], [row.metadata for row in rows]
+        self._named = [(topic.name, self._registry.get(topic.name)) for topic in message.topics]
+        self._layout = layout_of(len(request.frame), places, with_epoch=self._version >= EPOCH_SINCE)
+        self._step = 3 if self._version >= EPOCH_SINCE else 2
+        self._fixed = self._fixed_of(self._layout.unpack(request.frame))
+        self._accepted = self._parts_of(COMMITTED)
+
+    def _fixed_of(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        return fields[0], *fields[2 :: self._step]
+
+    def _parts_of(self, answer: CommitAnswer) -> tuple[bytes, bytes]:
+        values = values_of(self._message, [ErrorCode.NONE] * len(self._event.rows), answer)
+        return self.parts(encode_response(API.key, self._version, values))
+
+    def serve(self, data: bytes) -> bool:
+        fields = self._layout.unpack(data)
+        if self._fixed_of(fields) != self._fixed:
+            return False
+        for name, topic in self._named:
+            if self._registry.get(name) is not topic:  # gone, made anew, or grown
+                return False
+        epochs = fields[4 :: self._step] if self._step == 3 else itertools.repeat(-1)
+        topics, partitions, metadata = self._columns
+        rows = tuple(map(CommitRow, topics, partitions, fields[3 :: self._step], epochs, metadata))
+        self.correlation = fields[1]
+        self.connection.park(self)
+        event = self._event
+        self._groups.submit(
+            events.Commit(
+                reply_to=self._reply,
+                group_id=event.group_id,
+                generation=event.generation,
+                member_id=event.member_id,
+                instance_id=event.instance_id,
+                rows=rows,
+                retention_ms=event.retention_ms,
+                modern=event.modern,
+            )
+        )
+        return True
+
+    def _reply(self, answer: CommitAnswer) -> None:
+        self.send(self._accepted if answer is COMMITTED else self._parts_of(answer))
+
+
+def layout_of(size: int, places: list[int], *, with_epoch: bool) -> struct.Struct:
+    """A frame of this many bytes as a head, a correlation id, and stretches with an offset (and an epoch) between each two."""
+    parts, at = [f">{HEAD_BYTES}s{CORRELATION_END - HEAD_BYTES}s"], CORRELATION_END
+    for place in places:
+        begin = place + LENGTH.size
+        parts.append(f"{begin - at}sq" + ("i" if with_epoch else ""))
+        at = begin + (12 if with_epoch else 8)
+    return struct.Struct("".join(parts) + f"{size - at}s")

@@ -11,17 +11,22 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Verbatim
 from kaas.coordinator import queries
+from kaas.coordinator.coordinator import Coordinator
+from kaas.coordinator.group import Group
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
 from kaas.coordinator.queries import FetchedOffsets
 from kaas.errors import ErrorCode
 from kaas.wire.apis import OFFSET_FETCH
+from kaas.wire.encode import Values, encode_response
 
 if TYPE_CHECKING:
     from kaas.broker.request import Request
     from kaas.broker.server import Broker
 
 API = OFFSET_FETCH
+BY_ID_SINCE = 10
 
 
 def handle(broker: Broker, request: Request) -> None:
@@ -30,17 +35,57 @@ def handle(broker: Broker, request: Request) -> None:
     require_stable = message.require_stable if version >= 7 else False
     if version < 8:
         topics = None if message.topics is None else [(t.name, t.partition_indexes) for t in message.topics]
-        request.answer(one_group(broker, message.group_id, topics, require_stable, version))
+        answer_known(
+            broker, request, message.group_id, one_group(broker, message.group_id, topics, require_stable, version)
+        )
         return
     groups = []
     for group in message.groups:
-        if version >= 10:
+        if version >= BY_ID_SINCE:
             groups.append(group_by_ids(broker, group, require_stable))
             continue
         topics = None if group.topics is None else [(t.name, t.partition_indexes) for t in group.topics]
         found = one_group(broker, group.group_id, topics, require_stable, version)
         groups.append({"group_id": group.group_id, **found})
-    request.answer({"groups": groups})
+    if len(groups) == 1 and version < BY_ID_SINCE:
+        answer_known(broker, request, groups[0]["group_id"], {"groups": groups})
+    else:
+        request.answer({"groups": groups})
+
+
+def answer_known(broker: Broker, request: Request, group_id: str, values: Values) -> None:
+    """Answer about one group, and recognise the question while the group stays as it is."""
+    body = encode_response(API.key, request.version, values)
+    request.answer_body(body)
+    core = broker.groups.coordinator
+    group = core.groups.get(group_id)
+    if group is not None and not core.is_loading(group_id) and request.comes_again():
+        request.remember(KnownFetch(request, core, group, body))
+
+
+class KnownFetch(Verbatim):
+    """The same question about a group that has not changed: every change of its offsets is a record and has a number."""
+
+    __slots__ = ("_answer", "_core", "_group", "_order")
+
+    def __init__(self, request: Request, core: Coordinator, group: Group, body: bytes) -> None:
+        super().__init__(request)
+        self._core = core
+        self._group = group
+        self._order = group.epoch, group.version
+        self._answer = self.parts(body)
+
+    def serve(self, data: bytes) -> bool:
+        group = self._group
+        if (
+            not self.is_same(data)
+            or self._core.groups.get(group.group_id) is not group
+            or (group.epoch, group.version) != self._order
+        ):
+            return False
+        self.correlation = data[HEAD_BYTES:CORRELATION_END]
+        self.send(self._answer)
+        return True
 
 
 def ask(broker: Broker, group_id: str, topics: list[tuple[str, Any]] | None, require_stable: bool) -> FetchedOffsets:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Verbatim
 from kaas.coordinator import events
 from kaas.errors import ErrorCode
 from kaas.wire.apis import HEARTBEAT
@@ -24,15 +27,16 @@ API = HEARTBEAT
 def handle(broker: Broker, request: Request) -> None:
     """Serve a Heartbeat."""
     message = request.decode()
-    broker.groups.submit(
-        events.Heartbeat(
-            reply_to=functools.partial(reply, request),
-            group_id=message.group_id,
-            generation=message.generation_id,
-            member_id=message.member_id,
-            instance_id=message.group_instance_id if request.version >= 3 else None,
-        )
+    event = events.Heartbeat(
+        reply_to=functools.partial(reply, request),
+        group_id=message.group_id,
+        generation=message.generation_id,
+        member_id=message.member_id,
+        instance_id=message.group_instance_id if request.version >= 3 else None,
     )
+    broker.groups.submit(event)
+    if request.comes_again():
+        request.remember(KnownHeartbeat(broker, request, event))
 
 
 def reply(request: Request, code: ErrorCode) -> None:
@@ -43,3 +47,29 @@ def reply(request: Request, code: ErrorCode) -> None:
 def body(version: int, code: ErrorCode) -> bytes:
     """There are a handful of answers, so each is encoded once."""
     return encode_response(API.key, version, {"error_code": code})
+
+
+class KnownHeartbeat(Verbatim):
+    """A heartbeat of the same member in the same generation."""
+
+    __slots__ = ("_answers", "_event", "_groups", "_version")
+
+    def __init__(self, broker: Broker, request: Request, event: events.Heartbeat) -> None:
+        super().__init__(request)
+        self._groups = broker.groups
+        self._event = msgspec.structs.replace(event, reply_to=self._reply)
+        self._version = request.version
+        self._answers: dict[ErrorCode, tuple[bytes, bytes]] = {}
+
+    def serve(self, data: bytes) -> bool:
+        if not self.is_same(data):
+            return False
+        self.correlation = data[HEAD_BYTES:CORRELATION_END]
+        self._groups.submit(self._event)
+        return True
+
+    def _reply(self, code: ErrorCode) -> None:
+        parts = self._answers.get(code)
+        if parts is None:
+            parts = self._answers[code] = self.parts(body(self._version, code))
+        self.send(parts)

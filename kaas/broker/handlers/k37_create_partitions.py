@@ -64,7 +64,7 @@ def checked(broker: Broker, row: Any) -> Topic:
 def grown(broker: Broker, put: Any, result: Topic | KafkaError) -> None:
     """The topic has its partitions, or not."""
     put(result)
-    if not isinstance(result, KafkaError):
+    if not isinstance(result, KafkaError) and broker.settings["kaas.rebalance.on.partition.growth"]:
         broker.groups.submit(PartitionsAdded(topic=result.name))
 
 

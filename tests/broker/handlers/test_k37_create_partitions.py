@@ -66,3 +66,13 @@ async def test_groups_learn_of_it(tmp_path, monkeypatch):
         await grow(peer, ("t", 2, None))
         assert heard == [PartitionsAdded(topic="t")]
         monkeypatch.undo()
+
+
+async def test_groups_do_not_hear_of_it_where_that_is_left_to_clients(tmp_path, monkeypatch):
+    async with serving(tmp_path, kaas_rebalance_on_partition_growth="false") as peer:
+        await create(peer, "t")
+        heard = []
+        monkeypatch.setattr(peer.broker.groups, "submit", heard.append)
+        assert await grow(peer, ("t", 2, None)) == {"t": 0}
+        assert heard == []
+        monkeypatch.undo()

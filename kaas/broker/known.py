@@ -1,0 +1,71 @@
+"""Requests that a connection has sent before, recognised by their bytes.
+
+Job: serve a request that says again what an earlier one of its connection said, save its correlation id or some numbers at
+known places, without reading it again: heartbeats, commits and fetches are nearly all that a broker of groups is asked.
+Rules
+- Only reading is saved. What the request asks for is asked anew each time, of the same coordinator.
+- A frame is recognised when it came alone, on a connection where nobody waits for an answer. Whatever is not recognised takes
+  the long way, through the dispatcher, which is always right.
+- What a request was allowed to do when it was read, it is allowed to do again: whatever changes that (who the client is, rules)
+  must make the connection forget.
+Must not know: APIs; each handler says itself what it recognises.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kaas.broker.connection import Connection
+    from kaas.broker.request import Request
+
+HEAD_BYTES = 8
+"""Length, key and version; the correlation id stands behind them."""
+CORRELATION_END = 12
+LONGEST_BYTES = 4_096
+"""A longer frame is not kept."""
+MOST = 16
+"""Frames that a connection remembers."""
+
+_SIZE = struct.Struct(">i")
+
+
+class Known:
+    """One request. `serve` takes a frame as long as the one that it was made of, and says whether it was recognised.
+
+    The answer may come later, but a connection serves one request at a time, so that one correlation id is enough.
+    """
+
+    __slots__ = ("connection", "correlation", "flexible")
+
+    def __init__(self, request: Request) -> None:
+        self.connection: Connection = request.connection
+        self.flexible = request.flexible
+        self.correlation = b""
+
+    def serve(self, data: bytes) -> bool:
+        raise NotImplementedError
+
+    def parts(self, body: bytes) -> tuple[bytes, bytes]:
+        """What stands before and behind the correlation id in an answer with this body."""
+        rest = b"\0" + body if self.flexible else body
+        return _SIZE.pack(len(rest) + 4), rest
+
+    def send(self, parts: tuple[bytes, bytes]) -> None:
+        self.connection.answered(self, parts[0] + self.correlation + parts[1])
+
+
+class Verbatim(Known):
+    """A request that is the same to the last byte, save the correlation id."""
+
+    __slots__ = ("_head", "_tail")
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        frame = request.frame
+        self._head = frame[:HEAD_BYTES]
+        self._tail = frame[CORRELATION_END:]
+
+    def is_same(self, data: bytes) -> bool:
+        return data.startswith(self._head) and data.endswith(self._tail)
