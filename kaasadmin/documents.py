@@ -14,6 +14,7 @@ from pathlib import Path
 from kaas.broker.handlers import MODULES
 from kaas.broker.settings import TABLE
 from kaas.coordinator.classic.states import TABLE as STATES
+from kaas.coordinator.transactions.states import TABLE as TRANSACTION_STATES
 from kaas.errors import ErrorCode
 from kaas.wire.apis import APIS
 from kaasadmin.environment import VARIABLES
@@ -46,6 +47,7 @@ def apis() -> str:
 
 
 def states() -> str:
+    """States of a classic group."""
     rows = []
     for state, row in STATES.items():
         exits = ", ".join(other.value for other in row.exits) or "none"
@@ -54,12 +56,27 @@ def states() -> str:
             (state.value, row.enters, f"{int(row.heartbeat)}", sync, f"{int(row.commit)}", f"{row.leaves} ({exits})")
         )
     head = ("state", "enters", "Heartbeat", "SyncGroup", "OffsetCommit of a member", "leaves (to)")
-    return table(head, rows) + "\n\n" + diagram()
+    return (
+        table(head, rows)
+        + "\n\n"
+        + diagram({state.value: [s.value for s in row.exits] for state, row in STATES.items()})
+    )
 
 
-def diagram() -> str:
+def transaction_states() -> str:
+    """States of a transactional id."""
+    rows: list[tuple[object, ...]] = [
+        (state.value, row.enters, ", ".join(other.value for other in row.exits) or "none")
+        for state, row in TRANSACTION_STATES.items()
+    ]
+    exits = {state.value: [other.value for other in row.exits] for state, row in TRANSACTION_STATES.items()}
+    return table(("state", "enters", "goes to"), rows) + "\n\n" + diagram(exits)
+
+
+def diagram(exits: dict[str, list[str]]) -> str:
+    """A state machine that begins in Empty and ends in Dead."""
     lines = ["```mermaid", "stateDiagram-v2", "    [*] --> Empty"]
-    lines += [f"    {state.value} --> {other.value}" for state, row in STATES.items() for other in row.exits]
+    lines += [f"    {state} --> {other}" for state, others in exits.items() for other in others]
     return "\n".join([*lines, "    Dead --> [*]", "```"])
 
 
@@ -87,6 +104,7 @@ def broker_settings() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "apis": apis,
     "states": states,
+    "transaction_states": transaction_states,
     "errors": errors,
     "variables": variables,
     "broker_settings": broker_settings,
