@@ -24,6 +24,7 @@ SCHEDULE_S = {
     "groups.tasks.expiry_sweep": 300.0,
     "offsets.tasks.armed_resets_sweep": 5.0,
     "offsets.tasks.plans_expire": 60.0,
+    "offsets.tasks.files_sweep": 600.0,
 }
 """Task to its period in seconds."""
 

@@ -6,6 +6,8 @@ import structlog
 from celery import shared_task
 
 from groups.problems import Problem
+from kaas.cluster.assignment import BadAssignment
+from offsets import cleanup
 from offsets.services import armed
 
 _log = structlog.get_logger(__name__)
@@ -24,3 +26,12 @@ def armed_resets_sweep() -> None:
 def plans_expire() -> None:
     """Ends the plans whose time is over."""
     armed.plans_expire()
+
+
+@shared_task(name="offsets.tasks.files_sweep")
+def files_sweep() -> None:
+    """Removes debris among the embedded broker's files."""
+    try:
+        cleanup.files_sweep()
+    except (OSError, BadAssignment) as problem:
+        _log.warning("files_sweep_failed", problem=str(problem))

@@ -30,10 +30,10 @@ from kaas.coordinator.records import Record
 from kaas.coordinator.timers import TimerKey
 from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.state import TransactionState
-from kaas.storage.journal import Journal, encode_entry
+from kaas.storage.journal import JOURNAL_FOLDER, Journal, encode_entry
 from kaas.storage.journal_writer import JournalWriter, Outcome
-from kaas.storage.load import JOURNAL_FOLDER, Loader
 from kaas.storage.load import Loaded as Found
+from kaas.storage.load import Loader
 
 log = structlog.get_logger("kaas.broker.groups")
 

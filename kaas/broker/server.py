@@ -33,6 +33,7 @@ from kaas.cluster.alone import take_over
 from kaas.cluster.assignment import BrokerEntry, Listener
 from kaas.cluster.view import ClusterView
 from kaas.feed.publisher import Publisher
+from kaas.storage.files import broker_lock
 
 log = structlog.get_logger("kaas.broker")
 
@@ -141,7 +142,7 @@ def lock_folder(data: Path, broker_id: int) -> IO[str]:
     """Hold the folder for this broker; closing the file lets it go. Raises FolderTaken."""
     folder = data / CLUSTER_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    file = (folder / f"broker-{broker_id}.lock").open("a+")
+    file = broker_lock(folder, broker_id).open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

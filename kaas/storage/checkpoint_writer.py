@@ -3,7 +3,8 @@
 Job: take jobs (what the files of one of them shall say), write them, report which are done.
 Rules: a file of a newer (coordinator epoch, version) is never replaced or removed, one that cannot be understood is
 set aside. A group's tombstone is written before its offsets file goes. A batch of files shares one flush of each
-folder. What fails is reported and left as it was; whoever asked tries again.
+folder. What fails is reported and left as it was; whoever asked tries again. Files are changed under a lock, so that a
+clean-up removes nothing that was judged before.
 Must not know: the event loop, when a group is due.
 """
 
@@ -18,7 +19,7 @@ from typing import Any
 
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import GroupEmpty, GroupStable
-from kaas.storage.files import flush_folder, set_aside, write_whole
+from kaas.storage.files import exclusive, flush_folder, set_aside, write_whole
 from kaas.storage.group_files import (
     GROUPS_FOLDER,
     OFFSETS_FOLDER,
@@ -82,6 +83,7 @@ class CheckpointWriter:
     """`report` is called from this thread, with all of a batch."""
 
     def __init__(self, cluster_folder: Path, report: Callable[[list[Done]], None]) -> None:
+        self._folder = cluster_folder
         self._offsets = cluster_folder / OFFSETS_FOLDER
         self._groups = cluster_folder / GROUPS_FOLDER
         self._transactions = cluster_folder / TRANSACTIONS_FOLDER
@@ -106,12 +108,14 @@ class CheckpointWriter:
         """Write files in this thread."""
         failed: dict[int, OSError] = {}
         try:
-            for write, folder, jobs in self._steps(batch):
-                folder.mkdir(parents=True, exist_ok=True)
-                for job in jobs:
-                    if id(job) not in failed:
-                        self._attempt(write, job, failed)
-                flush_folder(folder)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with exclusive(checkpoint_lock(self._folder)):
+                for write, folder, jobs in self._steps(batch):
+                    folder.mkdir(exist_ok=True)
+                    for job in jobs:
+                        if id(job) not in failed:
+                            self._attempt(write, job, failed)
+                    flush_folder(folder)
         except OSError as problem:
             return [Done(job=job, error=problem) for job in batch]
         return [Done(job=job, error=failed.get(id(job))) for job in batch]
@@ -159,6 +163,11 @@ class CheckpointWriter:
     def _write_transaction(self, job: TransactionJob) -> None:
         path = self._transactions / file_name(job.record.transactional_id)
         put(path, transaction_bytes(job.record, *job.order), job.order)
+
+
+def checkpoint_lock(cluster_folder: Path) -> Path:
+    """The lock under which checkpoints are changed."""
+    return cluster_folder / "checkpoints.lock"
 
 
 def file_name(name: str) -> str:

@@ -1,6 +1,6 @@
 """Files that are whole or not there: write aside, flush, rename, flush the folder.
 
-Job: replace files, and set them aside.
+Job: replace files, set them aside, keep others out.
 Rules: the temporary name is unique and in the same folder, so that two writers cannot share one and a rename is
 atomic; it begins with a dot and ends in `.tmp`, so that a clean-up can tell it. An error leaves the old file as it
 was and no temporary one. A file that cannot be understood is renamed, never removed or overwritten:
@@ -10,9 +10,11 @@ was and no temporary one. A file that cannot be understood is renamed, never rem
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 TEMPORARY = ".tmp"
@@ -57,6 +59,19 @@ def name_before(path: Path) -> str | None:
     """The name that a file had before it was set aside; null if it was not."""
     found = _SET_ASIDE.fullmatch(path.name)
     return None if found is None else found[1]
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Waits until nobody else, in this process or another, is inside with this lock file. Raises OSError."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def broker_lock(cluster_folder: Path, broker: int | str) -> Path:
+    """The file that a broker holds a lock on while it works on this volume."""
+    return cluster_folder / f"broker-{broker}.lock"
 
 
 def flush_folder(folder: Path) -> None:

@@ -33,6 +33,7 @@ HEAD = struct.Struct(">II")
 NUMBERS = struct.Struct(">qq")
 NAME = struct.Struct(">H")
 LARGEST_ENTRY_BYTES = 256 * 2**20
+JOURNAL_FOLDER = "__journal"
 CORRUPT = files.CORRUPT
 """How the name of a journal file that was set aside ends."""
 

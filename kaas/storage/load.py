@@ -45,11 +45,9 @@ from kaas.storage.group_files import (
     membership_of,
     offsets_of,
 )
-from kaas.storage.journal import Entry, Fault, cut_torn_end, files_of, read_file
+from kaas.storage.journal import JOURNAL_FOLDER, Entry, Fault, cut_torn_end, files_of, read_file
 from kaas.storage.names import file_stem
 from kaas.storage.transaction_files import TRANSACTIONS_FOLDER, TransactionRecord, transaction_of
-
-JOURNAL_FOLDER = "__journal"
 
 Order = tuple[int, int]
 """(coordinator epoch, version)."""

@@ -23,8 +23,8 @@ from kaas.coordinator.events import ClockMoved, Event, Loaded, TimerExpired, Unl
 from kaas.coordinator.group import Group, new_group
 from kaas.coordinator.records import GenerationReserved, GroupStable
 from kaas.coordinator.timers import TimerKey
-from kaas.storage.journal import Journal, encode_entry
-from kaas.storage.load import JOURNAL_FOLDER, Loader
+from kaas.storage.journal import JOURNAL_FOLDER, Journal, encode_entry
+from kaas.storage.load import Loader
 from tests.simulation.calls import Call
 from tests.simulation.checkpoints import Checkpoints
 from tests.simulation.clock import Clock

@@ -150,4 +150,4 @@ def test_every_id_has_its_files_inside_the_folder(tmp_path, writer):
     for folder in (OFFSETS_FOLDER, GROUPS_FOLDER):
         files = list((tmp_path / folder).iterdir())
         assert len(files) == len(ids)
-    assert {path.name for path in tmp_path.iterdir()} == {OFFSETS_FOLDER, GROUPS_FOLDER}
+    assert {path.name for path in tmp_path.iterdir()} == {OFFSETS_FOLDER, GROUPS_FOLDER, "checkpoints.lock"}

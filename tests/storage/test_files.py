@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from kaas.storage import files
@@ -71,3 +73,31 @@ def test_what_is_set_aside_says_so_and_is_never_overwritten(tmp_path):
 )
 def test_the_name_before_is_found_again(tmp_path, name, before):
     assert files.name_before(tmp_path / name) == before
+
+
+def test_one_at_a_time_holds_a_lock_file(tmp_path):
+    inside, order = threading.Event(), []
+
+    def second():
+        inside.wait()
+        with files.exclusive(tmp_path / "x.lock"):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    with files.exclusive(tmp_path / "x.lock"):
+        inside.set()
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+
+
+def test_a_lock_is_let_go_by_an_error(tmp_path):
+    with pytest.raises(ValueError), files.exclusive(tmp_path / "x.lock"):
+        raise ValueError
+    with files.exclusive(tmp_path / "x.lock"):
+        pass
+
+
+def test_each_broker_has_a_lock_of_its_own(tmp_path):
+    assert files.broker_lock(tmp_path, 1) != files.broker_lock(tmp_path, "2")

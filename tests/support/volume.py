@@ -11,8 +11,8 @@ from kaas.coordinator.group import Group
 from kaas.coordinator.records import GroupDeleted, Record
 from kaas.storage.checkpoint_writer import CheckpointWriter, Job, TransactionJob
 from kaas.storage.group_files import GROUPS_FOLDER, OFFSETS_FOLDER
-from kaas.storage.journal import encode_entry
-from kaas.storage.load import JOURNAL_FOLDER, Loaded, Loader
+from kaas.storage.journal import JOURNAL_FOLDER, encode_entry
+from kaas.storage.load import Loaded, Loader
 from kaas.storage.names import file_stem
 
 WALL_OFFSET_MS = 1_000
