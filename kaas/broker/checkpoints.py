@@ -46,9 +46,12 @@ class Checkpoints:
         self._handle: asyncio.TimerHandle | None = None
         self._failing = False
 
-    def changed(self, group_id: str, record: Record, epoch: int, version: int, path: Path) -> None:
-        """A record became durable in a journal file."""
-        needs = self._needed.setdefault(path, Needs())
+    def needs_of(self, path: Path) -> Needs:
+        """Who needs a journal file."""
+        return self._needed.setdefault(path, Needs())
+
+    def changed(self, group_id: str, record: Record, epoch: int, version: int, needs: Needs) -> None:
+        """A record became durable in the journal file of these needs."""
         if isinstance(record, TRANSACTION_RECORDS):
             self._transactions[group_id] = record, (epoch, version)
             needs.transactions[group_id] = epoch, version

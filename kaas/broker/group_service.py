@@ -190,12 +190,12 @@ class GroupService:
         if self.disk_error is not None:
             log.info("the journal can be written again")
             self.disk_error = None
-        path = self._journal.file_of(outcome.file)
+        needs = self._checkpoints.needs_of(self._journal.file_of(outcome.file))
         epoch = self.coordinator.out.epoch
         self.submit(Written(up_to=outcome.last))
         while self._persisted and self._persisted[0][0] <= outcome.last:
             seq, group_id, record = self._persisted.popleft()
-            self._checkpoints.changed(group_id, record, epoch, seq, path)
+            self._checkpoints.changed(group_id, record, epoch, seq, needs)
 
     def _expired(self, key: TimerKey) -> None:
         self.submit(TimerExpired(key=key))
