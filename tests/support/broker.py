@@ -61,6 +61,7 @@ class BrokerProcess:
         redis_url: str | None = None,
         port: int = 0,
         before: Callable[[], None] | None = None,
+        launcher: tuple[str, ...] = (),
     ) -> None:
         self.data = data
         self.settings = {**TESTING, **(settings or {})}
@@ -68,6 +69,7 @@ class BrokerProcess:
         self.port = port
         self.startup_s = 0.0
         self._before = before
+        self._launcher = launcher
         self._process: subprocess.Popen[bytes] | None = None
         self.log_path = data.with_name(f"{data.name}.log")
         self._log_at = 0
@@ -83,7 +85,16 @@ class BrokerProcess:
         return self._process.pid
 
     def command(self) -> list[str]:
-        command = [sys.executable, "-m", "kaas.broker", "--port", str(self.port), "--data", str(self.data)]
+        command = [
+            sys.executable,
+            *self._launcher,
+            "-m",
+            "kaas.broker",
+            "--port",
+            str(self.port),
+            "--data",
+            str(self.data),
+        ]
         if self.redis_url is not None:
             command += ["--redis", self.redis_url]
         for name, value in self.settings.items():

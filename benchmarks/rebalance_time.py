@@ -1,0 +1,37 @@
+"""Time of a rebalance by the number of members: the leader rejoins, all others follow, until everybody is synced.
+
+python -m benchmarks.rebalance_time [--rounds 5] [--most 2000]
+"""
+
+from __future__ import annotations
+
+from benchmarks import load, peers
+from benchmarks.peers import APACHE, OURS, Peer, Row, Table
+from benchmarks.rebalancing import BigGroup
+
+MEMBERS = (1, 10, 100, 500, 1_000, 2_000)
+CLAIMED = {100: 1.0, 1_000: 1.0}
+
+
+async def main() -> None:
+    chosen = peers.options(__doc__, most=MEMBERS[-1])
+    with peers.both() as brokers:
+        for broker in brokers.values():
+            await load.prepare(broker.address)
+        table = Table("Milliseconds of a rebalance")
+        table.begin()
+        for members in [count for count in MEMBERS if count <= chosen.most]:
+            groups = {broker.address: await BigGroup.gather(broker.address, members) for broker in brokers.values()}
+
+            async def measure(peer: Peer, groups: dict[str, BigGroup] = groups) -> float:
+                return await groups[peer.address].rebalance_ms()
+
+            medians = await peers.alternate(brokers, measure, chosen.rounds)
+            for group in groups.values():
+                group.close()
+            row = {"unit": "ms", "more_is_better": False, "claim": CLAIMED.get(members)}
+            table.add(Row(what=f"{members} members", ours=medians[OURS], apache=medians[APACHE], **row))
+
+
+if __name__ == "__main__":
+    peers.run(main())
