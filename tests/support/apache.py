@@ -107,7 +107,11 @@ class ApacheBroker:
                 stdin=subprocess.DEVNULL,
                 start_new_session=self._detached,
             )
-        until(self._is_ready, START_S, 0.02)
+        try:
+            until(self._is_ready, START_S, 0.02)
+        except BaseException:
+            self.stop()
+            raise
         self.startup_s = time.monotonic() - began
         return self
 

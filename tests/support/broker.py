@@ -106,7 +106,11 @@ class BrokerProcess:
         """Start, and wait until it answers."""
         began = time.monotonic()
         self.launch()
-        until(self._is_ready, START_S, 0.005)
+        try:
+            until(self._is_ready, START_S, 0.005)
+        except BaseException:
+            self.kill()
+            raise
         self.startup_s = time.monotonic() - began
         return self
 
