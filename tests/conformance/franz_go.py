@@ -1,0 +1,73 @@
+"""franz-go's own integration tests against a broker of ours, or any other.
+
+python -m tests.conformance.franz_go [HOST:PORT] [--run 'TestGroup|TestTxn|TestPauseIssue|TestIssue']
+
+Groups under every balancer while members come and go, exactly-once sessions, KIP-848 where that is served. The tests come from
+the module itself and are kept in `.cache/franz-go`. All of them pass on Apache Kafka 4.2.1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.broker import ROOT, BrokerProcess
+
+MODULE, VERSION = "github.com/twmb/franz-go", "v1.22.3"
+CACHE = ROOT / ".cache" / "franz-go"
+TESTS = "TestGroup|TestTxn|TestPauseIssue|TestIssue"
+MODEST = {
+    "KGO_TEST_RF": "1",
+    "KGO_TEST_RECORDS": "5000",
+    "KGO_TEST_MAX_TOPIC_PARTS": "4",
+    "KGO_LOG_LEVEL": "none",
+}
+"""One replica, and fewer records than the tests take by themselves."""
+
+
+def sources() -> Path:
+    """The module's folder, writable."""
+    folder = CACHE / VERSION
+    if not folder.exists():
+        command = ["go", "mod", "download", "-json", f"{MODULE}@{VERSION}"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path.home()).stdout
+        fresh = CACHE / "fetching"
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.copytree(json.loads(told)["Dir"], fresh)
+        for path in [fresh, *fresh.rglob("*")]:
+            path.chmod(path.stat().st_mode | 0o200)
+        fresh.rename(folder)
+    return folder
+
+
+@contextlib.contextmanager
+def broker_under_test(address: str | None) -> Iterator[str]:
+    """The address that was given, or a broker of ours that lives as long as the run."""
+    if address is not None:
+        yield address
+        return
+    with tempfile.TemporaryDirectory(prefix="franz-go-") as folder, BrokerProcess(Path(folder) / "data") as broker:
+        yield broker.address
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bootstrap", nargs="?", metavar="HOST:PORT")
+    parser.add_argument("--run", default=TESTS, help="which tests, as `go test -run` takes it")
+    options = parser.parse_args()
+    with broker_under_test(options.bootstrap) as address:
+        command = ["go", "test", "-mod=mod", "./pkg/kgo", "-run", options.run, "-count=1", "-timeout=20m"]
+        environment = os.environ | MODEST | {"KGO_SEEDS": address}
+        return subprocess.run(command, cwd=sources(), env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
