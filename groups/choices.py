@@ -89,13 +89,17 @@ LAG_STATE_TONES = {
 
 
 class LagStatus(models.TextChoices):
-    """How a whole group does. Judged from one moment; what needs a window of time (a group that falls behind, one whose
-    offsets stand still or went back) gets further values beside these."""
+    """How a whole group does. Judged from this moment alone: nothing committed, caught up, lagging, lag without members, an
+    offset outside its log, not known. A group that lags while it has members is judged over a window of its commits, and
+    then `ok`, `warn`, `stalled`, `stopped` and `rewind` say more than `lagging` does."""
 
     NONE_COMMITTED = "none_committed", "Nothing committed"
-    OK = "ok", "Caught up"
+    OK = "ok", "OK"
     LAGGING = "lagging", "Lagging"
-    STOPPED = "stopped", "Lag and no members"
+    WARN = "warn", "Falls behind"
+    STALLED = "stalled", "Stalled"
+    STOPPED = "stopped", "Stopped"
+    REWIND = "rewind", "Went back"
     OUT_OF_RANGE = "out_of_range", "An offset lies outside its log"
     UNKNOWN = "unknown", "Unknown"
 
@@ -104,7 +108,10 @@ LAG_STATUS_TONES = {
     LagStatus.NONE_COMMITTED: "quiet",
     LagStatus.OK: "good",
     LagStatus.LAGGING: "warning",
+    LagStatus.WARN: "warning",
+    LagStatus.STALLED: "bad",
     LagStatus.STOPPED: "bad",
+    LagStatus.REWIND: "bad",
     LagStatus.OUT_OF_RANGE: "bad",
     LagStatus.UNKNOWN: "quiet",
 }

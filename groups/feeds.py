@@ -24,6 +24,8 @@ from groups.clusters import Cluster, clusters
 from groups.extension import group_emptied
 from groups.hub import Hub, Told
 from groups.index import GroupIndex, GroupRow
+from groups.judging import judge
+from groups.lag_window import TICK_MS
 from groups.problems import NOT_CONNECTED, Problem, not_connected
 from groups.rows import describe, event_row, topics_of
 from groups.times import now_ms
@@ -123,6 +125,19 @@ class ClusterFeed:
         for broker_id, view in views.items():
             self.index.broker(broker_id, view)
 
+    async def judge_ever(self) -> None:
+        """Judges the lag of every group at each tick, for as long as this is awaited. While the feed is cut off nothing is
+        judged: what stands still then is our knowledge, not the groups."""
+        while True:
+            await asyncio.sleep(TICK_MS / 1_000)
+            if not self.loaded or self.reader.is_cut_off():
+                continue
+            try:
+                for _ in judge(self.index, now_ms()):
+                    await asyncio.sleep(0)
+            except Exception:
+                _log.exception("judging_failed", cluster=self.cluster.name)
+
     def pulse_came(self, pulse: bytes) -> None:
         self.hub.pulse(self.index.pulse(pulse))
 
@@ -132,7 +147,9 @@ class ClusterFeed:
         """A group's description from a snapshot and what this process knows beside it."""
         logs = self.index.topics
         views = {topic: logs[topic].view() for topic in topics_of(snapshot) if topic in logs and logs[topic].known}
-        return describe(snapshot, views, self.index.heartbeats.get(snapshot.group_id, {}), now_ms())
+        row = self.index.rows.get(snapshot.group_id)
+        heartbeats = self.index.heartbeats.get(snapshot.group_id, {})
+        return describe(snapshot, views, heartbeats, now_ms(), row.verdict if row else None)
 
     def _take(self, group_id: str, snapshot: bytes | None) -> None:
         if snapshot is None:
@@ -206,11 +223,13 @@ def forget_feeds() -> None:
 
 @asynccontextmanager
 async def running_feeds() -> AsyncIterator[None]:
-    """Runs the reader of every cluster for as long as the block lasts."""
-    readers = [asyncio.create_task(feed_of(name).reader.run(), name=f"feed of {name}") for name in clusters()]
+    """Runs the reader of every cluster, and the judging of its groups, for as long as the block lasts."""
+    work = [(name, feed_of(name)) for name in clusters()]
+    tasks = [asyncio.create_task(feed.reader.run(), name=f"feed of {name}") for name, feed in work]
+    tasks += [asyncio.create_task(feed.judge_ever(), name=f"judging of {name}") for name, feed in work]
     try:
         yield
     finally:
-        for reader in readers:
-            reader.cancel()
-        await asyncio.gather(*readers, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

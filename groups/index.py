@@ -13,12 +13,14 @@ Must not know: Redis, requests, who may see what.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 import msgspec
 
 from groups.choices import LagStatus
-from groups.lag import lag_status
-from groups.log_ends import NOT_KNOWN, TopicLog, TopicOffsets
+from groups.lag import judged, lag_status
+from groups.lag_window import Verdict
+from groups.log_ends import NOT_KNOWN, Ends, TopicLog, TopicOffsets
 from kaas.feed.types import BrokerView, LastRebalance, Pulse, TopicView
 
 _SHARED_TOPIC_SETS = 10_000
@@ -35,8 +37,10 @@ class _Member(msgspec.Struct):
 
 class _Offset(msgspec.Struct):
     committed: int
+    committed_at: int = 0
     log_start: int | None = None
     log_end: int | None = None
+    last_stable: int | None = None
 
 
 class _Listed(msgspec.Struct):
@@ -63,7 +67,8 @@ _decode_pulse = msgspec.json.Decoder(Pulse).decode
 
 
 class GroupRow:
-    """One group as a list shows it. `order` tells one publication from another."""
+    """One group as a list shows it. `order` tells one publication from another; `verdict` is what the window of the last
+    tick said, null while there is none; `last_commit_at` is the time of its newest commit, null without one."""
 
     __slots__ = (
         "_lag_of",
@@ -73,6 +78,7 @@ class GroupRow:
         "coordinator",
         "error",
         "group_id",
+        "last_commit_at",
         "last_rebalance",
         "member_count",
         "order",
@@ -80,9 +86,12 @@ class GroupRow:
         "state",
         "topics",
         "type",
+        "verdict",
     )
 
-    def __init__(self, listed: _Listed, topics: tuple[str, ...], committed: tuple[TopicOffsets, ...]) -> None:
+    def __init__(
+        self, listed: _Listed, topics: tuple[str, ...], committed: tuple[TopicOffsets, ...], verdict: Verdict | None
+    ) -> None:
         self.group_id = listed.group_id
         self.order = (listed.coordinator_epoch, listed.version, listed.at)
         self.state = sys.intern(listed.state)
@@ -94,6 +103,8 @@ class GroupRow:
         self.coordinator = listed.coordinator
         self.last_rebalance = listed.last_rebalance
         self.error = listed.error
+        self.last_commit_at = max((max(part.times) for part in committed), default=None)
+        self.verdict = verdict if self.member_count else None
         self._lag_of = NOT_KNOWN
 
     def total_lag(self) -> int | None:
@@ -102,9 +113,9 @@ class GroupRow:
         return self._total_lag
 
     def lag_status(self) -> LagStatus:
-        """What the lag says of the group."""
+        """What the lag says of the group, now and over the window."""
         self._refresh_lag()
-        return self._lag_status
+        return self._lag_status if self.verdict is None else judged(self._lag_status, self.verdict)
 
     def _refresh_lag(self) -> None:
         """Works the lag out anew when the log ends of one of the topics moved, and only then."""
@@ -129,7 +140,7 @@ class GroupRow:
 
 
 class GroupIndex:
-    """Every group of one cluster that the feed told of."""
+    """Every group of one cluster that the feed told of. `judged_at` is the time of the last tick (groups.judging)."""
 
     def __init__(self) -> None:
         self.rows: dict[str, GroupRow] = {}
@@ -137,7 +148,10 @@ class GroupIndex:
         self.readers: dict[str, set[str]] = {}
         self.brokers: dict[int, BrokerView] = {}
         self.heartbeats: dict[str, dict[str, int]] = {}
+        self.judged_at = 0
         self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._memberships = 0
+        self._ordered: tuple[int, list[str]] = (0, [])
 
     def put(self, snapshot: bytes) -> GroupRow:
         """Takes over a snapshot; the row as it then stands. The feed's hash is the truth: what comes later replaces.
@@ -148,9 +162,11 @@ class GroupIndex:
         held = self.rows.get(listed.group_id)
         if held is not None and held.order == (listed.coordinator_epoch, listed.version, listed.at):
             return held
-        row = self._row(listed)
+        row = self._row(listed, held)
         self._read_by(row.group_id, held.topics if held else (), row.topics)
         self.rows[row.group_id] = row
+        if held is None:
+            self._memberships += 1
         self._forget_heartbeats(row.group_id, listed.members)
         return row
 
@@ -158,6 +174,7 @@ class GroupIndex:
         """Forgets a group."""
         row = self.rows.pop(group_id, None)
         if row is not None:
+            self._memberships += 1
             self._read_by(group_id, row.topics, ())
         self.heartbeats.pop(group_id, None)
 
@@ -194,27 +211,41 @@ class GroupIndex:
         return heard
 
     def all(self) -> list[GroupRow]:
-        """A copy of the rows that is safe to walk while the feed goes on."""
-        return list(self.rows.values())
+        """The rows in the order of their ids, in a list that is safe to walk while the feed goes on.
+
+        The order is kept until a group comes or goes, because sorting tens of thousands of ids takes longer than all else that
+        a list needs.
+        """
+        memberships = self._memberships  # read first: what comes while we sort makes the order out of date
+        if self._ordered[0] != memberships:
+            self._ordered = (memberships, sorted(self.rows))
+        return self._there(self._ordered[1])
 
     def readers_of(self, topic: str) -> list[GroupRow]:
-        """The groups that read a topic or committed there."""
-        rows = (self.rows.get(group_id) for group_id in tuple(self.readers.get(topic, ())))
-        return [row for row in rows if row is not None]
+        """The groups that read a topic or committed there, in the order of their ids."""
+        return self._there(sorted(self.readers.get(topic, ())))
 
-    def _row(self, listed: _Listed) -> GroupRow:
-        committed: dict[str, dict[int, int]] = {}
-        ends: dict[str, dict[int, tuple[int, int]]] = {}
+    def _there(self, group_ids: Iterable[str]) -> list[GroupRow]:
+        return [row for row in map(self.rows.get, group_ids) if row is not None]
+
+    def _row(self, listed: _Listed, held: GroupRow | None) -> GroupRow:
+        committed: dict[str, dict[int, tuple[int, int]]] = {}
+        ends: dict[str, dict[int, Ends]] = {}
         for place, offset in listed.offsets.items():
             topic, _, partition = place.rpartition("/")
-            committed.setdefault(topic, {})[int(partition)] = offset.committed
+            committed.setdefault(topic, {})[int(partition)] = (offset.committed, offset.committed_at)
             if offset.log_start is not None and offset.log_end is not None:
-                ends.setdefault(topic, {})[int(partition)] = (offset.log_start, offset.log_end)
+                stable = offset.log_end if offset.last_stable is None else offset.last_stable
+                ends.setdefault(topic, {})[int(partition)] = (offset.log_start, offset.log_end, stable)
         for topic, told in ends.items():
             self._log(topic).seen(listed.at, told)
-        parts = tuple(TopicOffsets(self._log(topic), offsets) for topic, offsets in sorted(committed.items()))
+        before = {part.log: part for part in held.committed} if held else {}
+        parts = []
+        for topic, offsets in sorted(committed.items()):
+            log = self._log(topic)
+            parts.append(TopicOffsets(log, offsets, at=listed.at, before=before.get(log)))
         topics = tuple(sorted(_topics_of(listed.members).union(committed)))
-        return GroupRow(listed, self._one_copy(topics), parts)
+        return GroupRow(listed, self._one_copy(topics), tuple(parts), held.verdict if held else None)
 
     def _one_copy(self, topics: tuple[str, ...]) -> tuple[str, ...]:
         """The same tuple for equal topic sets: thousands of groups read the same topics."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from groups.choices import LagState, LagStatus
+from groups.lag_window import Verdict
 
 NOTHING_COMMITTED = -1
 """What Kafka answers in place of an offset where none is committed."""
@@ -19,58 +20,74 @@ NOTHING_COMMITTED = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lag:
-    """One partition's lag: `records` is null where no number is true; `lost` counts the records between the commit and
-    the log's start that nobody can read any more."""
+    """One partition's lag. `records` counts to the log's end, `stable` to its last stable offset: that is what waits for a
+    consumer with isolation.level=read_committed, and no broker knows which of the two a group is. Both are null where no
+    number is true. `lost` counts the records between the commit and the log's start that nobody can read any more."""
 
     state: LagState
     records: int | None
+    stable: int | None = None
     lost: int = 0
 
 
 _NONE_COMMITTED = Lag(state=LagState.NONE_COMMITTED, records=None)
 _UNKNOWN = Lag(state=LagState.UNKNOWN, records=None)
 _PAST_LOG_END = Lag(state=LagState.PAST_LOG_END, records=None)
-_CAUGHT_UP = Lag(state=LagState.CAUGHT_UP, records=0)
-_EMPTY = Lag(state=LagState.EMPTY, records=0)
 
 
-def lag_of(*, committed: int | None, log_start: int | None, log_end: int | None) -> Lag:
-    """The lag of one partition. Offsets are Kafka's; null stands for what is not known or not there."""
+def lag_of(*, committed: int | None, log_start: int | None, log_end: int | None, last_stable: int | None = None) -> Lag:
+    """The lag of one partition. Offsets are Kafka's; null stands for what is not known or not there.
+
+    A commit beyond the last stable offset comes from a consumer that reads everything; for one that does not, nothing waits.
+    """
     if committed is None or committed == NOTHING_COMMITTED:
         return _NONE_COMMITTED
     if log_start is None or log_end is None:
         return _UNKNOWN
     if committed > log_end:
         return _PAST_LOG_END
+    return Lag(
+        state=_state(committed, log_start, log_end),
+        records=log_end - committed,
+        stable=None if last_stable is None else max(0, last_stable - committed),
+        lost=max(0, log_start - committed),
+    )
+
+
+def _state(committed: int, log_start: int, log_end: int) -> LagState:
     if committed < log_start:
-        return Lag(state=LagState.BEFORE_LOG_START, records=log_end - committed, lost=log_start - committed)
-    if committed == log_end:
-        return _EMPTY if log_start == log_end else _CAUGHT_UP
-    return Lag(state=LagState.LAGGING, records=log_end - committed)
+        return LagState.BEFORE_LOG_START
+    if committed < log_end:
+        return LagState.LAGGING
+    return LagState.EMPTY if log_start == log_end else LagState.CAUGHT_UP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLag:
-    """A group's lag: `total` is null where no partition has a number."""
+    """A group's lag: `total` and `stable` are null where no partition has a number."""
 
     total: int | None
+    stable: int | None
     status: LagStatus
 
 
 def group_lag(partitions: Iterable[Lag], *, has_members: bool) -> GroupLag:
     """The sum over a group's partitions, and what it says of the group."""
-    states, numbers = set(), []
-    for lag in partitions:
-        states.add(lag.state)
-        if lag.records is not None:
-            numbers.append(lag.records)
-    total = sum(numbers) if numbers else None
+    lags = list(partitions)
+    states = {lag.state for lag in lags}
+    total = _sum(lag.records for lag in lags)
     out_of_range = not states.isdisjoint({LagState.BEFORE_LOG_START, LagState.PAST_LOG_END})
     committed = bool(states - {LagState.NONE_COMMITTED})
     return GroupLag(
         total=total,
+        stable=_sum(lag.stable for lag in lags),
         status=lag_status(committed=committed, total=total, out_of_range=out_of_range, has_members=has_members),
     )
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
 
 
 def lag_status(*, committed: bool, total: int | None, out_of_range: bool, has_members: bool) -> LagStatus:
@@ -84,3 +101,8 @@ def lag_status(*, committed: bool, total: int | None, out_of_range: bool, has_me
     if total == 0:
         return LagStatus.OK
     return LagStatus.LAGGING if has_members else LagStatus.STOPPED
+
+
+def judged(status: LagStatus, verdict: Verdict | None) -> LagStatus:
+    """The status that stands where a window's verdict is known: it only ever says more of a group that lags."""
+    return verdict.status if status == LagStatus.LAGGING and verdict is not None else status

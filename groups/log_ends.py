@@ -1,32 +1,52 @@
 """The ends of the logs as this process knows them, and a group's committed offsets against them.
 
-Job: per topic the newest log starts and ends; per group and topic the bare offsets and their lag.
+Job: per topic the newest log starts, ends and last stable offsets; per group and topic the bare offsets and their lag, now
+and at the ticks of a window.
 Rules: `groups.lag.lag_of` decides what lag is; the sums here only shorten the way where they give the same. Arrays are
-replaced, never changed, so that a reader in another thread sees whole ones.
+replaced, never changed, so that a reader in another thread sees whole ones. Trails are touched by the feed's thread alone.
 Must not know: rows, Redis.
 """
 
 from __future__ import annotations
 
+import operator
 from array import array
 from collections.abc import Iterable, Mapping
 
 from groups.choices import LagStatus
 from groups.lag import NOTHING_COMMITTED, group_lag, lag_of
+from groups.lag_window import Rewound
+from groups.trail import Trail
 from kaas.feed.types import TopicView
 
 NOT_KNOWN = -1
 """Stands in an array of log ends for an end that nobody told."""
 
+Ends = tuple[int, int, int]
+"""Log start, log end, last stable offset."""
+
 
 class TopicLog:
-    """The newest known log starts and ends of one topic's partitions.
+    """The newest known log starts, ends and last stable offsets of one topic's partitions.
 
     `known` tells whether the cluster lists the topic. `epoch` moves when anything but growth of the ends happened: until
-    then a group whose offsets all lay inside their logs needs one subtraction for its lag.
+    then a group whose offsets all lay inside their logs needs one subtraction for its lag. `trail` remembers the ends.
     """
 
-    __slots__ = ("at", "end_sum", "ends", "epoch", "internal", "known", "name", "starts", "topic_id", "version")
+    __slots__ = (
+        "at",
+        "end_sum",
+        "ends",
+        "epoch",
+        "internal",
+        "known",
+        "name",
+        "stables",
+        "starts",
+        "topic_id",
+        "trail",
+        "version",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -36,35 +56,43 @@ class TopicLog:
         self.at = 0
         self.starts = array("q")
         self.ends = array("q")
+        self.stables = array("q")
         self.end_sum = 0
         self.version = 0
         self.epoch = 0
+        self.trail = Trail()
 
     def told(self, view: TopicView) -> None:
         """Takes over a TopicView whole; one that is older than a snapshot's ends takes no end back, unless the topic is
         another one of the same name."""
-        starts = array("q", (NOT_KNOWN if row is None else row[0] for row in view.partitions))
-        ends = array("q", (NOT_KNOWN if row is None else row[1] for row in view.partitions))
-        if view.at < self.at and view.topic_id == self.topic_id:
-            ends = array("q", (max(end, self._end(partition)) for partition, end in enumerate(ends)))
+        starts, ends, stables = (
+            array("q", (NOT_KNOWN if row is None else row[place] for row in view.partitions)) for place in range(3)
+        )
+        if view.topic_id != self.topic_id:
+            self.trail = Trail()
+        elif view.at < self.at:
+            ends = array("q", (max(end, _or_not_known(self.ends, p)) for p, end in enumerate(ends)))
+            stables = array("q", (max(end, _or_not_known(self.stables, p)) for p, end in enumerate(stables)))
         self.known, self.internal, self.topic_id, self.at = True, view.internal, view.topic_id, max(self.at, view.at)
-        self._replace(starts, ends)
+        self._replace(starts, ends, stables)
 
-    def seen(self, at: int, told: Mapping[int, tuple[int, int]]) -> None:
-        """Takes over the starts and ends that a snapshot carries, where it is newer than what is known."""
+    def seen(self, at: int, told: Mapping[int, Ends]) -> None:
+        """Takes over the ends that a snapshot carries, where it is newer than what is known."""
         news = {
-            partition: (start, end)
-            for partition, (start, end) in told.items()
-            if (at >= self.at or self._end(partition) == NOT_KNOWN) and end > self._end(partition)
+            partition: ends
+            for partition, ends in told.items()
+            if (at >= self.at or _or_not_known(self.ends, partition) == NOT_KNOWN)
+            and ends[1] > _or_not_known(self.ends, partition)
         }
         if not news:
             return
         missing = [NOT_KNOWN] * (max(news) + 1 - len(self.ends))
-        starts, ends = array("q", [*self.starts, *missing]), array("q", [*self.ends, *missing])
-        for partition, (start, end) in news.items():
+        starts, ends, stables = (array("q", [*held, *missing]) for held in (self.starts, self.ends, self.stables))
+        for partition, (start, end, stable) in news.items():
             starts[partition], ends[partition] = max(starts[partition], start), end
+            stables[partition] = max(stables[partition], stable)
         self.at = max(self.at, at)
-        self._replace(starts, ends)
+        self._replace(starts, ends, stables)
 
     def forgotten(self) -> None:
         """The cluster lists the topic no longer; the last ends stay, for those who committed there."""
@@ -73,9 +101,10 @@ class TopicLog:
         self.version += 1
 
     def view(self) -> TopicView:
-        """The ends in the feed's own shape; the last stable offsets are not kept."""
+        """The ends in the feed's own shape."""
         rows = [
-            None if end == NOT_KNOWN else (start, end, end) for start, end in zip(self.starts, self.ends, strict=True)
+            None if end == NOT_KNOWN else (start, end, stable)
+            for start, end, stable in zip(self.starts, self.ends, self.stables, strict=True)
         ]
         return TopicView(topic=self.name, topic_id=self.topic_id, at=self.at, internal=self.internal, partitions=rows)
 
@@ -83,33 +112,45 @@ class TopicLog:
         """Log start and end of a partition, null where nobody told."""
         return _known(self.starts, partition), _known(self.ends, partition)
 
-    def _end(self, partition: int) -> int:
-        return self.ends[partition] if partition < len(self.ends) else NOT_KNOWN
-
-    def _replace(self, starts: array[int], ends: array[int]) -> None:
+    def _replace(self, starts: array[int], ends: array[int], stables: array[int]) -> None:
         only_grew = (
             starts == self.starts
             and len(ends) == len(self.ends)
             and all(new >= old != NOT_KNOWN for new, old in zip(ends, self.ends, strict=True))
         )
-        self.starts, self.ends, self.end_sum = starts, ends, sum(ends)
+        self.starts, self.ends, self.stables, self.end_sum = starts, ends, stables, sum(ends)
         self.version += 1
         if not only_grew:
             self.epoch += 1
 
 
 class TopicOffsets:
-    """A group's committed offsets in one topic, by partition; -1 where nothing is committed."""
+    """A group's committed offsets in one topic, by partition; -1 where nothing is committed, and then the time of the
+    commit is 0. `trail` remembers the offsets, `rewound` by partition the last time that one went back.
 
-    __slots__ = ("log", "offsets", "regular_epoch", "total")
+    `before` is what the group had in this topic until now.
+    """
 
-    def __init__(self, log: TopicLog, committed: dict[int, int]) -> None:
+    __slots__ = ("log", "offsets", "regular_epoch", "rewound", "times", "total", "trail")
+
+    def __init__(
+        self,
+        log: TopicLog,
+        committed: Mapping[int, tuple[int, int]],
+        *,
+        at: int = 0,
+        before: TopicOffsets | None = None,
+    ) -> None:
         self.log = log
-        self.offsets = array("q", [NOTHING_COMMITTED]) * (max(committed) + 1)
-        for partition, offset in committed.items():
-            self.offsets[partition] = offset
+        size = max(committed) + 1
+        self.offsets = array("q", [NOTHING_COMMITTED]) * size
+        self.times = array("q", [0]) * size
+        for partition, (offset, committed_at) in committed.items():
+            self.offsets[partition], self.times[partition] = offset, committed_at
         self.total = sum(self.offsets)
         self.regular_epoch = NOT_KNOWN
+        self.trail = Trail() if before is None else before.trail
+        self.rewound: dict[int, Rewound] = {} if before is None else self._went_back(at, before)
 
     def committed(self) -> Iterable[tuple[int, int]]:
         """Partition and offset, where one is committed."""
@@ -128,6 +169,14 @@ class TopicOffsets:
             return log.end_sum - self.total, False
         return self._lag_by_partition()
 
+    def _went_back(self, at: int, before: TopicOffsets) -> dict[int, Rewound]:
+        """Where offsets went back since `before`; a deleted offset went nowhere."""
+        if not any(map(operator.gt, before.offsets, self.offsets)):
+            return before.rewound
+        pairs = enumerate(zip(before.offsets, self.offsets, strict=False))
+        found = {p: Rewound(at=at, before=old, after=new) for p, (old, new) in pairs if NOTHING_COMMITTED < new < old}
+        return {**before.rewound, **found}
+
     def _is_regular(self) -> bool:
         log, offsets = self.log, self.offsets
         return len(offsets) == len(log.ends) and all(
@@ -143,7 +192,10 @@ class TopicOffsets:
         return whole.total, whole.status == LagStatus.OUT_OF_RANGE
 
 
+def _or_not_known(values: array[int], partition: int) -> int:
+    return values[partition] if partition < len(values) else NOT_KNOWN
+
+
 def _known(ends: array[int], partition: int) -> int | None:
-    if partition >= len(ends) or ends[partition] == NOT_KNOWN:
-        return None
-    return ends[partition]
+    found = _or_not_known(ends, partition)
+    return None if found == NOT_KNOWN else found

@@ -9,7 +9,7 @@ Must not know: requests (the API parses them), Redis.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -144,11 +144,11 @@ def _matching(index: GroupIndex, query: GroupQuery) -> tuple[list[GroupRow], dic
     return [row for row in rows if query._in_state(row)] if query.states else rows, counters
 
 
-def _in_order(rows: Iterable[GroupRow], ordering: str) -> list[GroupRow]:
+def _in_order(by_id: list[GroupRow], ordering: str) -> list[GroupRow]:
+    """Rows that come in the order of their ids, in the order that was asked for."""
     column, descending = ordering.removeprefix("-"), ordering.startswith("-")
-    by_id = sorted(rows, key=SORTED_BY["group_id"], reverse=descending and column == "group_id")
     if column == "group_id":
-        return by_id
+        return by_id[::-1] if descending else by_id
     values = [SORTED_BY[column](row) for row in by_id]
     places = [place for place, value in enumerate(values) if value is not None]
     places.sort(key=values.__getitem__, reverse=descending)

@@ -17,7 +17,8 @@ from groups.causes import cause_text
 from groups.choices import WITHOUT_MEMBERS
 from groups.index import GroupRow
 from groups.keys import key_of
-from groups.lag import Lag, group_lag, lag_of
+from groups.lag import Lag, group_lag, judged, lag_of
+from groups.lag_window import Verdict
 from groups.times import iso, with_twins
 from kaas.feed.types import (
     Event,
@@ -110,15 +111,21 @@ def partition_lags(snapshot: Snapshot, views: Mapping[str, TopicView]) -> dict[P
     places = {place_of(key): offset for key, offset in snapshot.offsets.items()}
     for place in [*places, *(owned for owned in owners(snapshot) if owned not in places)]:
         offset = places.get(place)
-        start, end, _ = log_of(snapshot.at, place[1], offset, views.get(place[0]))
-        lags[place] = lag_of(committed=offset.committed if offset else None, log_start=start, log_end=end)
+        start, end, stable = log_of(snapshot.at, place[1], offset, views.get(place[0]))
+        committed = offset.committed if offset else None
+        lags[place] = lag_of(committed=committed, log_start=start, log_end=end, last_stable=stable)
     return lags
 
 
 def describe(
-    snapshot: Snapshot, views: Mapping[str, TopicView], heartbeats: Mapping[str, int], now_ms: int
+    snapshot: Snapshot,
+    views: Mapping[str, TopicView],
+    heartbeats: Mapping[str, int],
+    now_ms: int,
+    verdict: Verdict | None = None,
 ) -> dict[str, Any]:
-    """A group whole. `heartbeats` are newer times than the snapshot's, by member id; `now_ms` is the time of asking."""
+    """A group whole. `heartbeats` are newer times than the snapshot's, by member id; `now_ms` is the time of asking;
+    `verdict` is what the window of its commits says, where there is one."""
     lags = partition_lags(snapshot, views)
     committed = {place_of(key) for key in snapshot.offsets}
     whole = group_lag((lags[place] for place in committed), has_members=bool(snapshot.members))
@@ -144,7 +151,8 @@ def describe(
             ],
             "topics": topics_of(snapshot),
             "total_lag": whole.total,
-            "lag_status": whole.status.value,
+            "total_lag_stable": whole.stable,
+            "lag_status": judged(whole.status, verdict).value,
             "last_rebalance": last_rebalance(snapshot.last_rebalance),
             "coordinator": snapshot.coordinator,
             "phase": phase(snapshot),

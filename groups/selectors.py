@@ -116,7 +116,9 @@ def group_description(principal: Principal, cluster: Cluster, snapshot: Snapshot
     """A snapshot described for one principal: with its actions, its age and what other apps say of it."""
     feed = feed_of(cluster.name)
     heartbeats = feed.index.heartbeats.get(snapshot.group_id, {})
-    row = describe(snapshot, topic_views(cluster.name, topics_of(snapshot)), heartbeats, now_ms())
+    listed = feed.index.rows.get(snapshot.group_id)
+    verdict = listed.verdict if listed else None
+    row = describe(snapshot, topic_views(cluster.name, topics_of(snapshot)), heartbeats, now_ms(), verdict)
     row["actions"] = actions_for(principal, cluster, snapshot.group_id, row["actions"])
     row["snapshot_age_ms"] = feed.age_ms(snapshot.coordinator)
     for name, ask in described_beside.items():

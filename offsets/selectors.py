@@ -59,7 +59,7 @@ def _offset_row(
 ) -> Row:
     start, end, last_stable = log_of(at, place[1], offset, view)
     committed = offset.committed if offset else None
-    lag = lag_of(committed=committed, log_start=start, log_end=end)
+    lag = lag_of(committed=committed, log_start=start, log_end=end, last_stable=last_stable)
     return with_twins(
         {
             "topic": place[0],
@@ -69,6 +69,7 @@ def _offset_row(
             "log_end": end,
             "last_stable": last_stable,
             "lag": lag.records,
+            "lag_stable": lag.stable,
             "lag_state": lag.state.value,
             "lost": lag.lost,
             "metadata": offset.metadata if offset else None,

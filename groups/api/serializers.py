@@ -174,6 +174,11 @@ class ArmedReset(serializers.Serializer):
 class Group(GroupItem):
     """A group described. `generation` stands for classic groups, the epochs for consumer groups."""
 
+    total_lag_stable = serializers.IntegerField(
+        allow_null=True,
+        help_text="Lag to the last stable offsets: what waits for isolation.level=read_committed. `total_lag` counts to the "
+        "logs' ends. A broker does not know which of the two a group reads.",
+    )
     state_since = serializers.DateTimeField()
     protocol_type = serializers.CharField()
     generation = serializers.IntegerField(allow_null=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import structlog
 
+from groups import feeds
 from groups.extension import group_emptied
 from groups.feeds import feed_of, running_feeds
 from groups.hub import Subscription
@@ -63,7 +65,7 @@ async def test_sockets_are_told_events_with_what_changed(feed, local):
         assert told.changes["total_lag"] == 4 and told.changes["group_id"] == "shop"
         feed.group(snapshot("shop", state_since=1, offsets={("orders", 0): 7}), "offsets_committed")
         (told,) = await watching.take(5)
-        assert told.changes == {"total_lag": 3}
+        assert told.changes == {"total_lag": 3, "total_lag_stable": 3}
         feed.gone("shop")
         (told,) = await watching.take(5)
         assert told.changes is None and told.after is None
@@ -163,3 +165,30 @@ def test_what_was_never_read_says_so(local):
     assert [row["resource"] for row in local.problems()] == ["feed of local"]
     with pytest.raises(Exception, match="not read yet"):
         local.require_loaded()
+
+
+async def test_lag_is_judged_while_the_feed_is_read_and_not_while_it_is_cut_off(feed, local, monkeypatch):
+    monkeypatch.setattr(feeds, "TICK_MS", 5)
+    async with running_feeds():
+        await until(lambda: local.index.judged_at)
+        asked = []
+        monkeypatch.setattr(local.reader, "is_cut_off", lambda: asked.append(local.index.judged_at) or True)
+        await until(lambda: len(asked) > 5)
+    assert len(set(asked)) == 1
+
+
+async def test_a_judgement_that_fails_is_logged_and_tried_again(feed, local, monkeypatch):
+    monkeypatch.setattr(feeds, "TICK_MS", 5)
+    turns = []
+
+    def fails_once(index, now):
+        turns.append(now)
+        if len(turns) == 1:
+            raise ZeroDivisionError
+        return iter(())
+
+    monkeypatch.setattr(feeds, "judge", fails_once)
+    with structlog.testing.capture_logs() as logs:
+        async with running_feeds():
+            await until(lambda: len(turns) > 1)
+    assert [line["event"] for line in logs] == ["judging_failed"]

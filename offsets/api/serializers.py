@@ -25,7 +25,11 @@ class Offset(serializers.Serializer):
     committed = serializers.IntegerField(allow_null=True)
     log_end = serializers.IntegerField(allow_null=True)
     last_stable = serializers.IntegerField(allow_null=True)
-    lag = serializers.IntegerField(allow_null=True)
+    lag = serializers.IntegerField(allow_null=True, help_text="Records between `committed` and `log_end`.")
+    lag_stable = serializers.IntegerField(
+        allow_null=True,
+        help_text="Records between `committed` and `last_stable`: what waits for isolation.level=read_committed.",
+    )
     lag_state = serializers.ChoiceField(choices=LagState.choices)
     lost = serializers.IntegerField(help_text="Records between the commit and the log's start, which are gone.")
     metadata = serializers.CharField(allow_null=True, allow_blank=True)
