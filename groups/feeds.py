@@ -24,8 +24,8 @@ from groups.clusters import Cluster, clusters
 from groups.extension import group_emptied
 from groups.hub import Hub, Told
 from groups.index import GroupIndex, GroupRow
-from groups.judging import judge
-from groups.lag_window import TICK_MS
+from groups.lag.judging import judge
+from groups.lag.window import TICK_MS
 from groups.problems import NOT_CONNECTED, Problem, not_connected
 from groups.rows import describe, event_row, topics_of
 from groups.times import now_ms

@@ -18,9 +18,9 @@ from collections.abc import Iterable
 import msgspec
 
 from groups.choices import LagStatus
-from groups.lag import judged, lag_status
-from groups.lag_window import Verdict
-from groups.log_ends import NOT_KNOWN, Ends, TopicLog, TopicOffsets
+from groups.lag.ends import NOT_KNOWN, Ends, TopicLog, TopicOffsets
+from groups.lag.states import judged, lag_status
+from groups.lag.window import Verdict
 from kaas.feed.types import BrokerView, LastRebalance, Pulse, TopicView
 
 _SHARED_TOPIC_SETS = 10_000
@@ -140,7 +140,7 @@ class GroupRow:
 
 
 class GroupIndex:
-    """Every group of one cluster that the feed told of. `judged_at` is the time of the last tick (groups.judging)."""
+    """Every group of one cluster that the feed told of. `judged_at` is the time of the last tick (groups.lag.judging)."""
 
     def __init__(self) -> None:
         self.rows: dict[str, GroupRow] = {}

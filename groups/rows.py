@@ -17,8 +17,8 @@ from groups.causes import cause_text
 from groups.choices import WITHOUT_MEMBERS
 from groups.index import GroupRow
 from groups.keys import key_of
-from groups.lag import Lag, group_lag, judged, lag_of
-from groups.lag_window import Verdict
+from groups.lag.states import Lag, group_lag, judged, lag_of
+from groups.lag.window import Verdict
 from groups.times import iso, with_twins
 from kaas.feed.types import (
     Event,

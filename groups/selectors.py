@@ -21,7 +21,7 @@ from groups.extension import described_beside
 from groups.feeds import ClusterFeed, feed_of
 from groups.fields import id_digest
 from groups.index import GroupRow
-from groups.log_ends import TopicLog
+from groups.lag.ends import TopicLog
 from groups.models import AuditRow, Rebalance, Token
 from groups.problems import FAILED, Problem, not_found
 from groups.query import GroupQuery, group_page, group_rows

@@ -15,7 +15,7 @@ from typing import Any
 from groups.access import Principal
 from groups.feeds import feed_of
 from groups.gateway import gateway_of
-from groups.lag import lag_of
+from groups.lag.states import lag_of
 from groups.problems import not_found
 from groups.redis_store import snapshot_of, topic_views
 from groups.rows import Partition, log_of, owners, place_of, topics_of

@@ -15,7 +15,7 @@ from typing import Any
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 
 from groups.index import GroupRow
-from groups.lag import lag_of
+from groups.lag.states import lag_of
 from groups.rows import list_item
 from groups.times import iso
 

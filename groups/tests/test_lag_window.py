@@ -1,4 +1,4 @@
-"""groups.lag_window."""
+"""groups.lag.window."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groups.choices import LagStatus
-from groups.lag_window import (
+from groups.lag.window import (
     NEVER,
     SEVERITY,
     TICK_MS,

@@ -1,4 +1,4 @@
-"""groups.judging."""
+"""groups.lag.judging."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groups.index import GroupIndex
-from groups.judging import ROWS_PER_PORTION, flow_of, judge, judge_at_once
-from groups.lag_window import SEVERITY, TICK_MS, TICKS, status_of
+from groups.lag.judging import ROWS_PER_PORTION, flow_of, judge, judge_at_once
+from groups.lag.window import SEVERITY, TICK_MS, TICKS, status_of
 from groups.testing.feed import member_view, offset_view, snapshot
 from kaas.feed.types import TopicView
 

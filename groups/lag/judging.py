@@ -2,7 +2,7 @@
 
 Job: note offsets and log ends at a tick, judge the groups that lag, keep the verdict on the row; a group's flow of records.
 Rules: only groups with members have a window, because a lag that nobody can read needs none. The work is cut into small
-portions, so that the loop that serves sockets is never held up. `groups.lag_window` decides; what is decided here at once
+portions, so that the loop that serves sockets is never held up. `groups.lag.window` decides; what is decided here at once
 (most partitions are plainly fine) is what it would decide.
 Must not know: Redis, sockets, who asks.
 """
@@ -14,9 +14,9 @@ from itertools import count, islice
 
 from groups.choices import LagStatus
 from groups.index import GroupIndex, GroupRow
-from groups.lag_window import SEVERITY, Flow, Verdict, is_plainly_ok, status_of, text_of, window_ticks
-from groups.log_ends import TopicOffsets
-from groups.trail import Values
+from groups.lag.ends import TopicOffsets
+from groups.lag.trail import Values
+from groups.lag.window import SEVERITY, Flow, Verdict, is_plainly_ok, status_of, text_of, window_ticks
 
 ROWS_PER_PORTION = 200
 

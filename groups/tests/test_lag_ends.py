@@ -1,13 +1,13 @@
-"""groups.log_ends."""
+"""groups.lag.ends."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groups.lag import group_lag, lag_of
-from groups.lag_window import Rewound
-from groups.log_ends import TopicLog, TopicOffsets
+from groups.lag.ends import TopicLog, TopicOffsets
+from groups.lag.states import group_lag, lag_of
+from groups.lag.window import Rewound
 from kaas.feed.types import TopicView
 
 OFFSET = st.integers(min_value=0, max_value=50)

@@ -1,4 +1,4 @@
-"""groups.trail."""
+"""groups.lag.trail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from array import array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groups.trail import Trail
+from groups.lag.trail import Trail
 
 VALUES = st.lists(st.integers(min_value=0, max_value=3), max_size=2)
 

@@ -2,7 +2,7 @@
 
 Job: per topic the newest log starts, ends and last stable offsets; per group and topic the bare offsets and their lag, now
 and at the ticks of a window.
-Rules: `groups.lag.lag_of` decides what lag is; the sums here only shorten the way where they give the same. Arrays are
+Rules: `groups.lag.states` decides what lag is; the sums here only shorten the way where they give the same. Arrays are
 replaced, never changed, so that a reader in another thread sees whole ones. Trails are touched by the feed's thread alone.
 Must not know: rows, Redis.
 """
@@ -14,9 +14,9 @@ from array import array
 from collections.abc import Iterable, Mapping
 
 from groups.choices import LagStatus
-from groups.lag import NOTHING_COMMITTED, group_lag, lag_of
-from groups.lag_window import Rewound
-from groups.trail import Trail
+from groups.lag.states import NOTHING_COMMITTED, group_lag, lag_of
+from groups.lag.trail import Trail
+from groups.lag.window import Rewound
 from kaas.feed.types import TopicView
 
 NOT_KNOWN = -1

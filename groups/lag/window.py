@@ -3,7 +3,8 @@
 Job: the status of one partition with its reason, the rates at which records come in and are read, the time to clear.
 Rules: pure functions of what was seen at regular ticks. A window that is not full has no status, because two moments tell
 nothing about a trend. The first rule that holds decides: an offset that went back; no lag at some tick; no commit in the
-window; commits that do not move; lag that never fell and grew. An offset outside its log is judged elsewhere (groups.lag).
+window; commits that do not move; lag that never fell and grew. An offset outside its log is none of its matter: the moment
+says that (groups.lag.states).
 Must not know: where ticks and offsets come from.
 Source of the rules: Burrow's evaluation of consumer lag, https://github.com/linkedin/Burrow/wiki/Consumer-Lag-Evaluation-Rules.
 """

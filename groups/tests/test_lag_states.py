@@ -1,4 +1,4 @@
-"""groups.lag."""
+"""groups.lag.states."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groups.choices import LagState, LagStatus
-from groups.lag import group_lag, lag_of
+from groups.lag.states import group_lag, lag_of
 
 OFFSET = st.integers(min_value=0, max_value=2**62)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from groups.choices import LagState, LagStatus
-from groups.lag_window import Verdict
+from groups.lag.window import Verdict
 
 NOTHING_COMMITTED = -1
 """What Kafka answers in place of an offset where none is committed."""
