@@ -2,8 +2,8 @@
 
 Job: for each partition a control batch in its log, for each group the folding in or dropping of what it staged; then tell the
 transaction's coordinator.
-Rules: a partition or group that is gone has nothing to be told. A marker that was written before is written again without harm,
-so a failure of one of them means that all are sent again.
+Rules: a partition or group that is gone has nothing to be told. A marker that was written before is written again without harm;
+those that could not be written are told back.
 Must not know: why a transaction ends.
 Source: KIP-98, KIP-890 (markers carry the epoch after the transaction's own).
 """
@@ -69,13 +69,13 @@ class MarkerWriter:
         )
 
     def _done(self, effect: SendMarkers, written: dict[OffsetKey | str, bool]) -> None:
-        if all(written.values()):
-            event = MarkersWritten(
-                transactional_id=effect.transactional_id, producer_id=effect.producer_id, epoch=effect.epoch
-            )
-            self._broker.groups.submit(event)
-        else:
-            self._broker.groups.submit(MarkersFailed(transactional_id=effect.transactional_id))
+        end: dict[str, Any] = {
+            "transactional_id": effect.transactional_id,
+            "producer_id": effect.producer_id,
+            "epoch": effect.epoch,
+        }
+        untold = tuple(place for place, told in written.items() if not told)
+        self._broker.groups.submit(MarkersFailed(**end, untold=untold) if untold else MarkersWritten(**end))
 
 
 def is_ended(result: Any) -> bool:

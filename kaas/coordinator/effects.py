@@ -51,7 +51,7 @@ class Announce(msgspec.Struct, frozen=True):
 
 class SendMarkers(msgspec.Struct, frozen=True, kw_only=True):
     """Write the end of a transaction to each of these partitions and groups, then send MarkersWritten with its producer and
-    epoch; MarkersFailed if one of them could not be written. Writing a marker twice does no harm."""
+    epoch; MarkersFailed if some could not be written, with those. Writing a marker twice does no harm."""
 
     transactional_id: str
     producer_id: int

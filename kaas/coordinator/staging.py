@@ -1,8 +1,8 @@
 """Offsets of transactions: staged until the transaction ends (KIP-447).
 
 Job: TxnOffsetCommit against a group in any state, and the end of a transaction for a group.
-Rules: who may commit is checked as for a plain commit, but nobody may commit to a group with members, because a producer that
-works without a consumer's identity says so, and a rebalance stops nothing. Staged offsets are durable and invisible; what was
+Rules: who may commit is checked as for a plain commit, but a producer that works without a consumer's identity may commit to a
+group with members, and a rebalance stops nothing. Staged offsets are durable and invisible; what was
 staged is folded in when the transaction commits, unless a newer offset came meanwhile.
 Must not know: whether the producer may do this (the transaction's own coordinator has said so).
 Source: PROTOCOL 2.7 and 7.2 in docs/PROTOCOL.md; KAFKA-18060.
@@ -17,6 +17,7 @@ import msgspec
 from kaas.coordinator.announcements import OffsetsChanged
 from kaas.coordinator.answers import CommitAnswer
 from kaas.coordinator.classic.checks import check_generation, check_member
+from kaas.coordinator.classic.states import State
 from kaas.coordinator.events import EndStaged, StageOffsets
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.offsets import COMMITTED, REFUSED, entries_of
@@ -52,7 +53,8 @@ def check_stage(core: Coordinator, event: StageOffsets) -> ErrorCode:
     group = core.classic(event.group_id)
     if group is None:
         return ErrorCode.NONE if event.generation < 0 else ErrorCode.ILLEGAL_GENERATION
-    if event.generation < 0 and not event.member_id and event.instance_id is None:
+    nobody = not event.member_id and event.instance_id is None
+    if event.generation < 0 and (nobody or group.state is State.EMPTY):
         return ErrorCode.NONE
     return check_member(group, event.member_id, event.instance_id) or check_generation(group, event.generation)
 
@@ -62,21 +64,26 @@ def end(core: Coordinator, event: EndStaged, now_ms: int) -> None:
     if core.is_loading(event.group_id):
         core.out.reply(event.reply_to, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return
-    group = core.groups.get(event.group_id)
-    staged = {} if group is None else group.staged.get(event.producer_id, {})
-    if not staged and event.group_id not in core.out.groups_in_flight():
+    keys = staged_keys(core, event.group_id, event.producer_id)
+    if not keys:
         core.out.reply(event.reply_to, ErrorCode.NONE)
         return
-    changed = tuple(key for key, one in staged.items() if not one.overtaken) if event.committed else ()
-    core.out.persist(
-        event.group_id,
-        StagedEnded(event.producer_id, event.committed),
-        Ended(event.reply_to, event.group_id, changed),
-    )
+    record = StagedEnded(event.producer_id, event.committed)
+    core.out.persist(event.group_id, record, Ended(event.reply_to, event.group_id, keys if event.committed else ()))
+
+
+def staged_keys(core: Coordinator, group_id: str, producer_id: int) -> tuple[OffsetKey, ...]:
+    """Partitions of which a producer has staged an offset in a group, or is about to."""
+    group = core.groups.get(group_id)
+    keys = dict.fromkeys(() if group is None else group.staged.get(producer_id, ()))
+    for row in core.out.in_flight:
+        if row.group_id == group_id and isinstance(row.record, OffsetsStaged) and row.record.producer_id == producer_id:
+            keys |= {(topic, partition): None for topic, partition, _ in row.record.offsets}
+    return tuple(keys)
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """Tells the transaction's coordinator that the group knows."""
+    """Tells the transaction's coordinator that the group knows. `changed`: partitions that may have a new offset."""
 
     reply_to: Any
     group_id: str

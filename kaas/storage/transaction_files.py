@@ -38,6 +38,7 @@ class TransactionFile(msgspec.Struct, kw_only=True):
     groups: list[str] = []
     started_at: int = 0
     updated_at: int = 0
+    next_producer_id: int = -1
     deleted_at: int | None = None
 
 
@@ -57,6 +58,7 @@ def transaction_bytes(record: TransactionRecord, epoch: int, version: int) -> by
         file.partitions = [key_text(*key) for key in record.partitions]
         file.groups = list(record.groups)
         file.started_at, file.updated_at = record.started_at, record.updated_at
+        file.next_producer_id = record.next_producer_id
     return msgspec.json.format(_encode(file), indent=1)
 
 
@@ -82,4 +84,5 @@ def transaction_of(data: bytes, path: Path) -> tuple[Head, TransactionRecord]:
         groups=tuple(file.groups),
         started_at=file.started_at,
         updated_at=file.updated_at,
+        next_producer_id=file.next_producer_id,
     )

@@ -35,6 +35,7 @@ states = st.builds(
     st.lists(texts, max_size=3).map(tuple),
     times,
     times,
+    ids,
 )
 records = states | st.builds(TransactionGone, texts, times)
 
@@ -64,6 +65,7 @@ def test_a_person_can_read_the_file():
         "groups": ["g"],
         "started_at": 5,
         "updated_at": 6,
+        "next_producer_id": -1,
         "deleted_at": None,
     }
 
@@ -84,3 +86,10 @@ def test_what_cannot_be_understood_is_never_no_transaction(change):
 def test_garbage_is_unreadable_and_nothing_else(data):
     with pytest.raises(Unreadable):
         transaction_of(data, PATH)
+
+
+def test_a_file_of_before_a_field_was_added_is_read():
+    state = TransactionState("pay", 7, 3, 2, -1, 60_000, "Ongoing", (("t", 0),), ("g",), 5, 6)
+    old = msgspec.json.decode(transaction_bytes(state, 2, 9))
+    del old["next_producer_id"]
+    assert transaction_of(msgspec.json.encode(old), PATH)[1] == state

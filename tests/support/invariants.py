@@ -14,7 +14,12 @@ from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.group import Group
 from kaas.coordinator.records import GroupStable
 from kaas.coordinator.timers import TimerKey
+from kaas.coordinator.transactions.holder import Holder
+from kaas.coordinator.transactions.state import LAST_EPOCH
+from kaas.coordinator.transactions.states import ENDING, TxnState
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE, decode_assignment
+
+TRANSACTION_TIMERS = ("transaction", "markers")
 
 
 def check_group(group: Group, armed: Iterable[TimerKey]) -> None:
@@ -65,10 +70,10 @@ def check_owners(group: ClassicGroup) -> None:
 
 
 def check_all(core: Coordinator, armed: Mapping[TimerKey, int]) -> None:
-    """Every group, and no timer without one."""
+    """Every group and every transactional id, and no timer without one."""
     by_group: dict[str, list[TimerKey]] = {}
     for key in armed:
-        if key not in (timers.RETENTION, timers.TRANSACTION_EXPIRY):
+        if key[0] not in TRANSACTION_TIMERS and key not in (timers.RETENTION, timers.TRANSACTION_EXPIRY):
             by_group.setdefault(key[1], []).append(key)
     assert by_group.keys() <= core.groups.keys(), (
         f"timers of groups that are gone: {by_group.keys() - core.groups.keys()}"
@@ -76,6 +81,42 @@ def check_all(core: Coordinator, armed: Mapping[TimerKey, int]) -> None:
     for group_id, group in core.groups.items():
         check_group(group, by_group.get(group_id, ()))
     assert (timers.RETENTION in armed) != core.loading
+    if core.transactions and not core.loading:
+        check_transactions(core, armed)
+
+
+def check_transactions(core: Coordinator, armed: Mapping[TimerKey, int]) -> None:
+    """Every transactional id: an open transaction has its clock, and nothing else has one."""
+    for transactional_id, holder in core.transactions.items():
+        check_holder(holder)
+        state = holder.decided.txn_state
+        assert (timers.transaction(transactional_id) in armed) == (state is TxnState.ONGOING), transactional_id
+        assert state in ENDING or timers.markers(transactional_id) not in armed, transactional_id
+    strays = {key[1] for key in armed if key[0] in TRANSACTION_TIMERS} - core.transactions.keys()
+    assert not strays, f"timers of transactional ids that are gone: {strays}"
+
+
+def check_holder(holder: Holder) -> None:
+    """One transactional id: what is decided fits together, and is durable unless it is on its way."""
+    state = holder.decided
+    assert holder.in_flight or holder.decided == holder.durable, state
+    assert holder.in_flight or not holder.moving, state
+    touched = state.partitions or state.groups
+    assert not touched or state.txn_state in (TxnState.ONGOING, *ENDING), state
+    assert state.txn_state is not TxnState.ONGOING or state.epoch <= LAST_EPOCH, state
+    assert holder.ending is None or holder.moving or state.txn_state in ENDING, state
+
+
+def check_staged(core: Coordinator) -> None:
+    """Every staged offset is that of a transaction which ends some day. Only where all offsets come through transactions."""
+    open_ones = {}
+    for holder in core.transactions.values():
+        for state in (holder.decided, holder.durable):
+            if state is not None and state.txn_state in (TxnState.ONGOING, *ENDING):
+                open_ones[state.producer_id] = {*open_ones.get(state.producer_id, ()), *state.groups}
+    for group_id, group in core.groups.items():
+        for producer_id in group.staged:
+            assert group_id in open_ones.get(producer_id, ()), f"{group_id!r}: nobody ends what {producer_id} staged"
 
 
 def check_replayed(live: Mapping[str, Group], durable: Mapping[str, Group]) -> None:

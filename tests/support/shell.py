@@ -18,8 +18,10 @@ from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.effects import Announce, CancelTimer, Effect, Persist, Reply, SetTimer
 from kaas.coordinator.events import ClockMoved, Event, Loaded, TimerExpired, WriteFailed, Written
 from kaas.coordinator.group import Group
-from kaas.coordinator.records import Record
+from kaas.coordinator.records import TRANSACTION_RECORDS, Record
 from kaas.coordinator.timers import TimerKey
+from kaas.coordinator.transactions.holder import Holder
+from kaas.coordinator.transactions.state import TransactionState
 from kaas.feed.types import CAUSES, KINDS
 from tests.support.invariants import check_all, check_replayed
 
@@ -136,6 +138,7 @@ class Shell:
         self._handle_events()
         if not self.core.out.in_flight:
             check_replayed(self.core.groups, self.durable())
+            assert {name: h.durable for name, h in self.core.transactions.items()} == self.durable_transactions()
 
     def fails(self, count: int | None = None) -> None:
         """The next records (or all that wait) cannot be written."""
@@ -147,9 +150,14 @@ class Shell:
         """What a restart would bring back."""
         groups: dict[str, Group] = {}
         for group_id, record in self.journal.written:
-            if group_id not in self.moved:
+            if group_id not in self.moved and not isinstance(record, TRANSACTION_RECORDS):
                 replay.apply(groups, group_id, record, self.wall_offset_ms)
         return groups
+
+    def durable_transactions(self) -> dict[str, TransactionState]:
+        """The transactional ids that a restart would bring back."""
+        found = {name: record for name, record in self.journal.written if isinstance(record, TRANSACTION_RECORDS)}
+        return {name: record for name, record in found.items() if isinstance(record, TransactionState)}
 
     # Time
 
@@ -181,6 +189,7 @@ class Shell:
     def loads(self) -> None:
         """The state on disk has been read."""
         self.core.groups = self.durable()
+        self.core.transactions = {name: Holder(state, state) for name, state in self.durable_transactions().items()}
         self.submit(Loaded())
 
     def restarts(self) -> None:

@@ -1,6 +1,7 @@
 """AddOffsetsToTxn (key 25), versions 0-4: says which group's offsets a transaction will commit (KIP-98).
 
 Versions: 1 throttle time; 2 a fenced producer is told 90 (47 below); 3 flexible; 4 an abortable error, which is not used here.
+Any group id will do, the empty one too: whether the group takes offsets is asked when they come.
 Left out: nothing.
 """
 
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from kaas.broker.handlers.k22_init_producer_id import fenced_code
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
-from kaas.errors import ErrorCode
 from kaas.wire.apis import ADD_OFFSETS_TO_TXN
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ FENCED_SINCE = 2
 def handle(broker: Broker, request: Request) -> None:
     """Serve an AddOffsetsToTxn."""
     message = request.decode()
-    if not message.group_id:
-        request.answer({"error_code": ErrorCode.INVALID_GROUP_ID})
-        return
     broker.groups.submit(
         AddToTransaction(
             reply_to=functools.partial(reply, request),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from kaas.broker.handlers.k22_init_producer_id import fenced_code
+from kaas.broker.handlers.k22_init_producer_id import NO_ID, NOT_GIVEN, fenced_code
 from kaas.coordinator.transactions.ending import needs_new_producer_id
 from kaas.coordinator.transactions.events import EndTransaction, ProducerAnswer
 from kaas.errors import KafkaError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 API = END_TXN
 FENCED_SINCE = 2
 BUMPS_SINCE = 5
-NOT_NEEDED = -1
 
 
 def handle(broker: Broker, request: Request) -> None:
@@ -32,13 +31,13 @@ def handle(broker: Broker, request: Request) -> None:
     if request.version >= BUMPS_SINCE and needs_new_producer_id(broker.groups.coordinator, message.transactional_id):
         broker.topics.give_producer_id(broker.broker_id, functools.partial(end, broker, request, message))
     else:
-        end(broker, request, message, NOT_NEEDED)
+        end(broker, request, message, NOT_GIVEN)
 
 
 def end(broker: Broker, request: Request, message: Any, fresh_id: int | KafkaError) -> None:
     """End it, with a new producer id at hand when the epochs of the present one are used up."""
     if isinstance(fresh_id, KafkaError):
-        reply(request, ProducerAnswer(fresh_id.code))
+        reply(request, NO_ID)
         return
     broker.groups.submit(
         EndTransaction(

@@ -1,8 +1,10 @@
 """TxnOffsetCommit (key 28), versions 0-5: stages a group's positions in a transaction (KIP-98, KIP-447).
 
-Versions: 1 throttle time; 2 leader epochs; 3 flexible, and the member with its generation, which is checked; 4 a group that was
-not added to the transaction is 120 (48 below); 5 adds it (KIP-890).
-Rows of topics and partitions that are not there fail alone. A producer of another epoch is told 47 in every version.
+Versions: 1 throttle time; 2 leader epochs, and 14 while groups load (15 below, as old clients do not know 14); 3 flexible, and
+the member with its generation, which is checked; 4 a group that was not added to the transaction is 120 (48 below); 5 adds it
+(KIP-890).
+Rows of topics and partitions that are not there fail alone; if no others are left, nobody is asked. A producer of another epoch
+is told 47 in every version.
 Left out: nothing.
 """
 
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kaas.broker.handlers.k08_offset_commit import reply, split
 from kaas.coordinator.answers import CommitAnswer
 from kaas.coordinator.events import CommitRow, StageOffsets
+from kaas.coordinator.offsets import COMMITTED
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.errors import ErrorCode
 from kaas.wire.apis import TXN_OFFSET_COMMIT
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from kaas.broker.server import Broker
 
 API = TXN_OFFSET_COMMIT
+LOADING_SINCE = 2
 MEMBER_SINCE = 3
 ABORTABLE_SINCE = 4
 ADDS_SINCE = 5
@@ -33,7 +37,10 @@ def handle(broker: Broker, request: Request) -> None:
     """Serve a TxnOffsetCommit."""
     message, version = request.decode(), request.version
     rows, codes = split(broker, message, by_id=False, with_epoch=version >= 2)
-    done = functools.partial(reply, request, message, codes)
+    done = functools.partial(answered, request, message, codes)
+    if not rows:
+        done(COMMITTED)
+        return
     if not message.group_id:
         done(CommitAnswer(ErrorCode.INVALID_GROUP_ID))
         return
@@ -71,3 +78,10 @@ def stage(
             rows=rows,
         )
     )
+
+
+def answered(request: Request, message: Any, codes: list[ErrorCode], answer: CommitAnswer) -> None:
+    """Answer with the edge's codes and the group's."""
+    if request.version < LOADING_SINCE and answer.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        answer = CommitAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    reply(request, message, codes, answer)

@@ -1,5 +1,6 @@
 """DescribeProducers (key 61), version 0: producers that write to a partition, for `kafka-transactions.sh` (KIP-664).
 
+A partition that is not there is 3, a name that no topic may have 17; both stand on their rows.
 Left out: nothing.
 """
 
@@ -9,8 +10,10 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from kaas.broker.gathering import Gathering
+from kaas.broker.partitions import partition_of, topic_named
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.producers import Snapshot
+from kaas.storage.topics import check_topic_name
 from kaas.wire.apis import DESCRIBE_PRODUCERS
 
 if TYPE_CHECKING:
@@ -30,12 +33,15 @@ def handle(broker: Broker, request: Request) -> None:
     gathering: Gathering[tuple[str, int], Result] = Gathering(
         dict.fromkeys(keys), functools.partial(reply, request, message)
     )
-    for key in dict.fromkeys(keys):
-        log = broker.topics.registry.partition(*key)
-        if log is None:
-            gathering.put(key, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    for name, partition in dict.fromkeys(keys):
+        put = functools.partial(gathering.put, (name, partition))
+        try:
+            check_topic_name(name)
+            log = partition_of(topic_named(broker.topics.registry, name), partition)
+        except KafkaError as error:
+            put(error)
         else:
-            broker.topics.producers(log, functools.partial(gathering.put, key))
+            broker.topics.producers(log, put)
 
 
 def reply(request: Request, message: Any, found: dict[tuple[str, int], Result]) -> None:

@@ -1,7 +1,8 @@
 """ListTransactions (key 66), versions 0-2: transactional ids that this broker coordinates (KIP-664).
 
-Versions: 1 a filter by how long a transaction has been open (KIP-994); 2 a filter by pattern of the id (KIP-1152). A state that
-nobody knows is told back; it matches nothing.
+Versions: 1 a filter by how long ago a transaction began (KIP-994); 2 a filter by pattern of the id (KIP-1152). A state that
+nobody knows is told back; it matches nothing. As on an Apache broker, an id that has begun nothing since its producer came is
+as old as can be, and a transaction that is complete goes on ageing: who looks for hanging ones asks for Ongoing as well.
 Left out: nothing.
 """
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from kaas.broker.server import Broker
 
 API = LIST_TRANSACTIONS
-STATES = frozenset(state.value for state in TxnState)
+STATES = frozenset(state.value for state in TxnState) | {"PrepareEpochFence"}
+"""Words that are known; the last one is Apache's for a moment that does not exist here."""
 
 
 def handle(broker: Broker, request: Request) -> None:
@@ -43,7 +45,7 @@ def handle(broker: Broker, request: Request) -> None:
         {"transactional_id": s.transactional_id, "producer_id": s.producer_id, "transaction_state": s.state}
         for s in states
         if matches(s, message)
-        and is_open_for(s, longer_than_ms, now_ms)
+        and (longer_than_ms < 0 or now_ms - s.started_at > longer_than_ms)
         and (not pattern or pattern.fullmatch(s.transactional_id))
     ]
     unknown = [state for state in message.state_filters if state not in STATES]
@@ -55,8 +57,3 @@ def matches(state: TransactionState, message: Any) -> bool:
     by_state = not message.state_filters or state.state in message.state_filters
     by_producer = not message.producer_id_filters or state.producer_id in message.producer_id_filters
     return by_state and by_producer
-
-
-def is_open_for(state: TransactionState, longer_than_ms: int, now_ms: int) -> bool:
-    """Whether its transaction has been open that long; a negative time asks for nothing."""
-    return longer_than_ms < 0 or (state.started_at > 0 and now_ms - state.started_at > longer_than_ms)

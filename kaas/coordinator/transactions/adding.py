@@ -1,6 +1,7 @@
 """What belongs to an open transaction: partitions and groups are added before anything is written to them.
 
-Rules: only the holder of the id adds. Adding what is there already is answered at once. With `verify_only` nothing changes.
+Rules: only the holder of the id adds. Adding what is there already is answered at once. With `verify_only` nothing changes, and
+only what is durable counts: what is written on the strength of a decision that then fails would never be ended.
 Source: Apache Kafka 4.2 `TransactionCoordinator.handleAddPartitionsToTransaction`; KIP-890 (verification, implicit adding).
 """
 
@@ -10,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kaas.coordinator import timers
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.transactions.deciding import decide
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.coordinator.transactions.holder import Holder
-from kaas.coordinator.transactions.state import NONE
 from kaas.coordinator.transactions.states import ENDING, TxnState
 from kaas.errors import ErrorCode
 
@@ -30,37 +29,41 @@ def add(core: Coordinator, event: AddToTransaction, now_ms: int) -> None:
     if code or holder is None:
         core.out.reply(event.reply_to, AddAnswer(code))
         return
-    state = holder.decided
-    ongoing = state.txn_state is TxnState.ONGOING
     if event.verify_only:
-        inside: set[OffsetKey | str] = {*state.partitions, *state.groups} if ongoing else set()
-        asked: tuple[OffsetKey | str, ...] = (*event.partitions, *event.groups)
-        missing = tuple(one for one in asked if one not in inside)
-        core.out.reply(event.reply_to, AddAnswer(ErrorCode.NONE, missing))
+        core.out.reply(event.reply_to, AddAnswer(ErrorCode.NONE, missing(holder, event)))
         return
-    if ongoing and state.holds(event.partitions, event.groups):
-        if holder.in_flight:  # it may be there only as a decision: the answer waits for what makes it durable
-            core.out.follow(event.transactional_id, Added(event.reply_to))
-        else:
-            core.out.reply(event.reply_to, AddAnswer(ErrorCode.NONE))
-        return
-    begin_or_extend(core, holder, event, now_ms)
+    state = holder.decided
+    there = state.txn_state is TxnState.ONGOING and state.holds(event.partitions, event.groups)
+    if there and not holder.in_flight:
+        core.out.reply(event.reply_to, AddAnswer(ErrorCode.NONE))
+    else:
+        begin_or_extend(core, holder, event, now_ms)
 
 
 def check(core: Coordinator, holder: Holder | None, event: AddToTransaction) -> ErrorCode:
-    """Who asks, then whether the id is free for it."""
+    """Who asks, then whether the id is free for it; while the holder may be changing, nobody can be told that it is fenced."""
     if core.is_loading_transaction(event.transactional_id):
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     if not event.transactional_id:
         return ErrorCode.INVALID_REQUEST
-    if holder is None or holder.decided.producer_id != event.producer_id:
+    if holder is None:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    state = holder.decided
-    if state.epoch != event.epoch:
-        return event.fenced_code
-    if holder.moving or state.txn_state in ENDING:
+    if holder.moving:
         return ErrorCode.CONCURRENT_TRANSACTIONS
-    return ErrorCode.NONE
+    if code := holder.decided.refusal(event.producer_id, event.epoch, event.fenced_code):
+        return code
+    return ErrorCode.CONCURRENT_TRANSACTIONS if holder.decided.txn_state in ENDING else ErrorCode.NONE
+
+
+def missing(holder: Holder, event: AddToTransaction) -> tuple[OffsetKey | str, ...]:
+    """What is asked for and not durably in the open transaction."""
+    state = holder.durable
+    assert state is not None, "an id of which nothing is durable is moving"
+    inside: set[OffsetKey | str] = set()
+    if state.txn_state is TxnState.ONGOING:
+        inside.update(state.partitions, state.groups)
+    asked: tuple[OffsetKey | str, ...] = (*event.partitions, *event.groups)
+    return tuple(one for one in asked if one not in inside)
 
 
 def begin_or_extend(core: Coordinator, holder: Holder, event: AddToTransaction, now_ms: int) -> None:
@@ -71,13 +74,10 @@ def begin_or_extend(core: Coordinator, holder: Holder, event: AddToTransaction, 
         TxnState.ONGOING,
         partitions=tuple(dict.fromkeys((*(() if begins else state.partitions), *event.partitions))),
         groups=tuple(dict.fromkeys((*(() if begins else state.groups), *event.groups))),
-        last_epoch=NONE if begins else state.last_epoch,  # whoever begins has heard of its identity
         started_at=wall_ms if begins else state.started_at,
         updated_at=wall_ms,
     )
-    if begins:
-        core.out.set_timer(timers.transaction(event.transactional_id), now_ms + state.timeout_ms)
-    decide(core, holder, moved, Added(event.reply_to))
+    decide(core, holder, moved, Added(event.reply_to), now_ms, moving=False)
 
 
 class Added(msgspec.Struct, frozen=True):

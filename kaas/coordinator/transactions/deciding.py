@@ -2,7 +2,8 @@
 
 Job: the one way in which a transactional id changes.
 Rules: later decisions build on earlier ones that are still in flight (additions to an open transaction do); when one fails,
-what has been decided falls back to what is durable as soon as nothing is in flight.
+what has been decided falls back to what is durable as soon as nothing is in flight. The clock of an open transaction goes by
+what is decided: it runs while the transaction is open, and no longer.
 Must not know: what is decided.
 """
 
@@ -12,22 +13,38 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from kaas.coordinator import timers
 from kaas.coordinator.outbox import Follower
 from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.state import TransactionState
+from kaas.coordinator.transactions.states import TxnState
 
 if TYPE_CHECKING:
     from kaas.coordinator.coordinator import Coordinator
 
+RETRY_MS = 500
+"""Between two attempts at what a disk refused: markers, and the end of a transaction whose time is over."""
+
 
 def decide(
-    core: Coordinator, holder: Holder, state: TransactionState, follower: Follower, *, moving: bool = False
+    core: Coordinator, holder: Holder, state: TransactionState, follower: Follower, now_ms: int, *, moving: bool = True
 ) -> None:
     """Make the next state durable and tell `follower`; `moving`: nothing else may be decided until then."""
     holder.decided = state
     holder.in_flight += 1
     holder.moving = holder.moving or moving
+    watch(core, state, now_ms)
     core.out.persist(state.transactional_id, state, Deciding(state, follower))
+
+
+def watch(core: Coordinator, state: TransactionState, now_ms: int, *, least_ms: int = 0) -> None:
+    """Give an open transaction what is left of its time, and `least_ms` in any case."""
+    key = timers.transaction(state.transactional_id)
+    if state.txn_state is TxnState.ONGOING:
+        left_ms = state.started_at + state.timeout_ms - core.wall_ms(now_ms)
+        core.out.set_timer(key, now_ms + max(left_ms, least_ms))
+    else:
+        core.out.cancel_timer(key)
 
 
 class Deciding(msgspec.Struct, frozen=True):
@@ -47,4 +64,5 @@ class Deciding(msgspec.Struct, frozen=True):
         holder.settle()
         if not holder.in_flight and holder.durable is not None:
             holder.decided = holder.durable
+            watch(core, holder.decided, now_ms, least_ms=RETRY_MS)
         self.follower.failed(core, now_ms)

@@ -3,7 +3,8 @@
 Job: make the decision durable, have markers written to everything that the transaction touched, then make its end durable.
 Rules: the producer is answered when the markers are written, so that what it does next sees what it did. Asking again for the
 same end is harmless; asking for the other one is 48. From version 5 on the end gives the next epoch, so that a late message of
-this transaction cannot land in the next one (KIP-890); its markers carry that epoch.
+this transaction cannot land in the next one (KIP-890); its markers carry that epoch. A fence takes the next epoch as well. Who
+was told how the transaction ended is not told again, until a restart forgets it.
 Source: Apache Kafka 4.2 `TransactionCoordinator.endTransaction`; KIP-98, KIP-890.
 """
 
@@ -15,35 +16,27 @@ import msgspec
 
 from kaas.coordinator import timers
 from kaas.coordinator.effects import SendMarkers
-from kaas.coordinator.transactions.deciding import decide
+from kaas.coordinator.transactions.deciding import RETRY_MS, decide, watch
 from kaas.coordinator.transactions.events import EndTransaction, MarkersFailed, MarkersWritten, ProducerAnswer
 from kaas.coordinator.transactions.holder import Holder
-from kaas.coordinator.transactions.state import LAST_EPOCH, TransactionState
+from kaas.coordinator.transactions.state import LAST_EPOCH, NONE, TransactionState
 from kaas.coordinator.transactions.states import COMPLETE, ENDING, TxnState
 from kaas.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kaas.coordinator.coordinator import Coordinator
 
-RETRY_MS = 500
-"""Between two attempts to write markers."""
-
 
 def end(core: Coordinator, event: EndTransaction, now_ms: int) -> None:
     """Handle an EndTxn."""
     holder = core.transactions.get(event.transactional_id)
-    if core.is_loading_transaction(event.transactional_id):
-        refuse(core, event, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    elif not event.transactional_id:
-        refuse(core, event, ErrorCode.INVALID_REQUEST)
-    elif holder is None:
-        refuse(core, event, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    elif event.bumps_epoch and is_repeated(holder.decided, event):
-        answer_again(core, holder, event)
-    elif holder.decided.producer_id != event.producer_id:
-        refuse(core, event, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    elif holder.decided.epoch != event.epoch:
-        refuse(core, event, event.fenced_code)
+    code = check(core, holder, event)
+    if code or holder is None:
+        refuse(core, event, code)
+    elif is_repeated(holder.decided, event):
+        answer_again(core, holder.decided, event)
+    elif code := holder.decided.refusal(event.producer_id, event.epoch, event.fenced_code):
+        refuse(core, event, code)
     else:
         end_by_state(core, holder, event, now_ms)
 
@@ -52,24 +45,35 @@ def refuse(core: Coordinator, event: EndTransaction, code: ErrorCode) -> None:
     core.out.reply(event.reply_to, ProducerAnswer(code))
 
 
+def check(core: Coordinator, holder: Holder | None, event: EndTransaction) -> ErrorCode:
+    """Whether the id can be asked; while something is on its way, nobody can be told what comes of it."""
+    if core.is_loading_transaction(event.transactional_id):
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    if not event.transactional_id:
+        return ErrorCode.INVALID_REQUEST
+    if holder is None:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    return ErrorCode.CONCURRENT_TRANSACTIONS if holder.moving else ErrorCode.NONE
+
+
 def is_repeated(state: TransactionState, event: EndTransaction) -> bool:
     """Whether a producer asks with the identity it had before the end that it did not hear of."""
-    if state.txn_state not in (*ENDING, *COMPLETE):
-        return False
-    same = event.producer_id == state.producer_id and event.epoch == state.epoch - 1 == state.last_epoch
-    return same or (event.producer_id == state.previous_producer_id and event.epoch == state.last_epoch)
+    ended = state.txn_state in (*ENDING, *COMPLETE)
+    return event.bumps_epoch and ended and (event.producer_id, event.epoch) == state.last_identity
 
 
-def answer_again(core: Coordinator, holder: Holder, event: EndTransaction) -> None:
-    """The same end gives the same identity; the other one cannot be had any more."""
-    state = holder.decided
+def answer_again(core: Coordinator, state: TransactionState, event: EndTransaction) -> None:
+    """The same end gives the same identity; the other one cannot be had any more. A fence that has used up the producer id
+    leaves nothing to go on with."""
     committed = state.txn_state in (TxnState.PREPARE_COMMIT, TxnState.COMPLETE_COMMIT)
     if committed != event.committed:
         refuse(core, event, ErrorCode.INVALID_TXN_STATE)
-    elif holder.moving or state.txn_state in ENDING:
+    elif state.txn_state in ENDING:
         refuse(core, event, ErrorCode.CONCURRENT_TRANSACTIONS)
+    elif state.epoch > LAST_EPOCH:
+        refuse(core, event, event.fenced_code)
     else:
-        core.out.reply(event.reply_to, ProducerAnswer(ErrorCode.NONE, state.producer_id, state.epoch))
+        core.out.reply(event.reply_to, ProducerAnswer(ErrorCode.NONE, *state.identity))
 
 
 def end_by_state(core: Coordinator, holder: Holder, event: EndTransaction, now_ms: int) -> None:
@@ -77,44 +81,46 @@ def end_by_state(core: Coordinator, holder: Holder, event: EndTransaction, now_m
     state = holder.decided
     here = state.txn_state
     wanted = TxnState.COMPLETE_COMMIT if event.committed else TxnState.COMPLETE_ABORT
-    if here is TxnState.ONGOING and not holder.moving:
-        prepare(core, holder, committed=event.committed, bump=event.bumps_epoch, event=event, now_ms=now_ms)
-    elif holder.moving or here in ENDING:
-        preparing = TxnState.PREPARE_COMMIT if event.committed else TxnState.PREPARE_ABORT
-        code = (
-            ErrorCode.CONCURRENT_TRANSACTIONS if here in (preparing, TxnState.ONGOING) else ErrorCode.INVALID_TXN_STATE
-        )
-        refuse(core, event, code)
-    elif event.bumps_epoch and not event.committed:  # nothing to abort, but what may still be under way is fenced
-        prepare(core, holder, committed=False, bump=True, event=event, now_ms=now_ms)
+    nothing_to_abort = event.bumps_epoch and not event.committed and here not in ENDING
+    if here is TxnState.ONGOING or nothing_to_abort:  # what may still be under way is fenced, even if nothing has begun
+        if event.bumps_epoch and state.is_used_up and event.fresh_producer_id == NONE:
+            refuse(core, event, ErrorCode.CONCURRENT_TRANSACTIONS)  # it was used up while the request waited
+            return
+        holder.ending = event.reply_to
+        prepare(core, holder, ended_by(state, event), now_ms, committed=event.committed)
+    elif here in ENDING and (here is TxnState.PREPARE_COMMIT) == event.committed:
+        refuse(core, event, ErrorCode.CONCURRENT_TRANSACTIONS)
     elif here is wanted and not event.bumps_epoch:
-        core.out.reply(event.reply_to, ProducerAnswer(ErrorCode.NONE, state.producer_id, state.epoch))
+        core.out.reply(event.reply_to, ProducerAnswer(ErrorCode.NONE, *state.identity))
     else:
         refuse(core, event, ErrorCode.INVALID_TXN_STATE)
 
 
-def prepare(
-    core: Coordinator, holder: Holder, *, committed: bool, bump: bool, event: EndTransaction | None, now_ms: int
-) -> None:
+def ended_by(state: TransactionState, event: EndTransaction) -> dict[str, Any]:
+    """The identity that a producer goes on with after the end it asks for."""
+    if not event.bumps_epoch:
+        return {}
+    return {**fence(state), "next_producer_id": event.fresh_producer_id if state.is_used_up else NONE}
+
+
+def fence(state: TransactionState) -> dict[str, Any]:
+    """The next epoch of the same producer id."""
+    return {"last_epoch": state.epoch, "epoch": state.epoch + 1}
+
+
+def prepare(core: Coordinator, holder: Holder, identity: dict[str, Any], now_ms: int, *, committed: bool) -> None:
     """Decide the end."""
-    state = holder.decided
-    changes: dict[str, Any] = {"updated_at": core.wall_ms(now_ms)}
+    state, wall_ms = holder.decided, core.wall_ms(now_ms)
+    changes = {**identity, "updated_at": wall_ms}
     if state.txn_state is not TxnState.ONGOING:
-        changes |= {"partitions": (), "groups": ()}
-    if bump and state.epoch >= LAST_EPOCH and event is not None:
-        changes |= {"previous_producer_id": state.producer_id, "producer_id": event.fresh_producer_id}
-        changes |= {"last_epoch": state.epoch, "epoch": 0}
-    elif bump:
-        changes |= {"last_epoch": state.epoch, "epoch": state.epoch + 1}
+        changes |= {"partitions": (), "groups": (), "started_at": wall_ms}
     moved = state.moved(TxnState.PREPARE_COMMIT if committed else TxnState.PREPARE_ABORT, **changes)
-    core.out.cancel_timer(timers.transaction(state.transactional_id))
-    holder.ending = None if event is None else event.reply_to
-    decide(core, holder, moved, Prepared(state.transactional_id, moved), moving=True)
+    decide(core, holder, moved, Prepared(state.transactional_id), now_ms)
 
 
 def abort_for(core: Coordinator, holder: Holder, now_ms: int) -> None:
     """Abort an open transaction that its producer will not end: it is fenced by the next epoch."""
-    prepare(core, holder, committed=False, bump=True, event=None, now_ms=now_ms)
+    prepare(core, holder, fence(holder.decided), now_ms, committed=False)
 
 
 def timed_out(core: Coordinator, transactional_id: str, now_ms: int) -> None:
@@ -124,34 +130,38 @@ def timed_out(core: Coordinator, transactional_id: str, now_ms: int) -> None:
         abort_for(core, holder, now_ms)
 
 
-def send_markers(core: Coordinator, state: TransactionState) -> None:
-    """Have every partition and group of the transaction told how it ended. A rotated identity ends under its old id."""
-    rotated = state.previous_producer_id >= 0 and state.epoch == 0 and state.last_epoch >= LAST_EPOCH
+def send_markers(core: Coordinator, holder: Holder) -> None:
+    """Have everybody told how the transaction ended who has not been told yet."""
+    state = holder.decided
     core.out.effects.append(
         SendMarkers(
             transactional_id=state.transactional_id,
-            producer_id=state.previous_producer_id if rotated else state.producer_id,
-            epoch=state.last_epoch + 1 if rotated else state.epoch,
+            producer_id=state.producer_id,
+            epoch=state.epoch,
             committed=state.txn_state is TxnState.PREPARE_COMMIT,
-            partitions=state.partitions,
-            groups=state.groups,
+            partitions=tuple(one for one in holder.untold if not isinstance(one, str)),
+            groups=tuple(one for one in holder.untold if isinstance(one, str)),
         )
     )
+
+
+def tell_all(core: Coordinator, holder: Holder) -> None:
+    """The decision is durable: send markers to all that the transaction touched."""
+    holder.untold = (*holder.decided.partitions, *holder.decided.groups)
+    send_markers(core, holder)
 
 
 class Prepared(msgspec.Struct, frozen=True):
     """Sends markers once the decision is durable."""
 
     transactional_id: str
-    state: TransactionState
 
     def written(self, core: Coordinator, now_ms: int) -> None:
-        send_markers(core, self.state)
+        tell_all(core, core.transactions[self.transactional_id])
 
     def failed(self, core: Coordinator, now_ms: int) -> None:
         """The transaction is as open as before: the producer may try again, and the clock runs on."""
         holder = core.transactions[self.transactional_id]
-        core.out.set_timer(timers.transaction(self.transactional_id), now_ms + RETRY_MS)
         answer_end(core, holder, ProducerAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
@@ -164,51 +174,65 @@ def answer_end(core: Coordinator, holder: Holder, answer: ProducerAnswer) -> Non
 def markers_written(core: Coordinator, event: MarkersWritten, now_ms: int) -> None:
     """Make the end durable. A marker that comes twice, or of an end that is long over, changes nothing."""
     holder = core.transactions.get(event.transactional_id)
-    if holder is None or holder.in_flight or holder.decided.txn_state not in ENDING:
+    if holder is None or holder.moving or not ends_now(holder.decided, event.producer_id, event.epoch):
         return
+    holder.untold = ()
     state = holder.decided
     done = TxnState.COMPLETE_COMMIT if state.txn_state is TxnState.PREPARE_COMMIT else TxnState.COMPLETE_ABORT
-    moved = state.moved(done, partitions=(), groups=(), started_at=0, updated_at=core.wall_ms(now_ms))
-    decide(core, holder, moved, Completed(event.transactional_id, moved), moving=True)
+    moved = state.moved(done, partitions=(), groups=(), updated_at=core.wall_ms(now_ms), **rotated(state))
+    decide(core, holder, moved, Completed(event.transactional_id), now_ms)
+
+
+def rotated(state: TransactionState) -> dict[str, Any]:
+    """An end that has used up the producer id is marked under it, then gives a new one."""
+    if state.next_producer_id == NONE:
+        return {}
+    new = {"producer_id": state.next_producer_id, "epoch": 0, "next_producer_id": NONE}
+    return {**new, "previous_producer_id": state.producer_id}
+
+
+def ends_now(state: TransactionState, producer_id: int, epoch: int) -> bool:
+    """Whether these are the markers that the id waits for."""
+    return state.txn_state in ENDING and state.identity == (producer_id, epoch)
 
 
 def markers_failed(core: Coordinator, event: MarkersFailed, now_ms: int) -> None:
-    core.out.set_timer(timers.markers(event.transactional_id), now_ms + RETRY_MS)
+    """Some have not been told: they will be later."""
+    holder = core.transactions.get(event.transactional_id)
+    if holder is not None and ends_now(holder.decided, event.producer_id, event.epoch):
+        holder.untold = event.untold
+        core.out.set_timer(timers.markers(event.transactional_id), now_ms + RETRY_MS)
 
 
 def markers_due(core: Coordinator, transactional_id: str, now_ms: int) -> None:
     """Try again to write the markers."""
     holder = core.transactions.get(transactional_id)
-    if holder is not None and not holder.in_flight and holder.decided.txn_state in ENDING:
-        send_markers(core, holder.decided)
+    if holder is not None and not holder.moving and holder.decided.txn_state in ENDING:
+        send_markers(core, holder)
 
 
 class Completed(msgspec.Struct, frozen=True):
     """Answers the producer."""
 
     transactional_id: str
-    state: TransactionState
 
     def written(self, core: Coordinator, now_ms: int) -> None:
         holder = core.transactions[self.transactional_id]
-        answer_end(core, holder, ProducerAnswer(ErrorCode.NONE, self.state.producer_id, self.state.epoch))
+        answer_end(core, holder, ProducerAnswer(ErrorCode.NONE, *holder.decided.identity))
 
     def failed(self, core: Coordinator, now_ms: int) -> None:
-        """The markers are written; only the note of it is not. They are sent again, which does no harm."""
+        """Everybody has been told; only the note of it is not written. It is tried again."""
         core.out.set_timer(timers.markers(self.transactional_id), now_ms + RETRY_MS)
 
 
 def resume(core: Coordinator, holder: Holder, now_ms: int) -> None:
     """After a load: what was ending goes on ending, and an open transaction has what is left of its time."""
-    state = holder.decided
-    if state.txn_state in ENDING:
-        send_markers(core, state)
-    elif state.txn_state is TxnState.ONGOING:
-        left_ms = state.started_at + state.timeout_ms - core.wall_ms(now_ms)
-        core.out.set_timer(timers.transaction(state.transactional_id), now_ms + max(left_ms, 0))
+    if holder.decided.txn_state in ENDING:
+        tell_all(core, holder)
+    watch(core, holder.decided, now_ms)
 
 
 def needs_new_producer_id(core: Coordinator, transactional_id: str) -> bool:
     """Whether the next end uses up the epochs of the producer id."""
     holder = core.transactions.get(transactional_id)
-    return holder is not None and holder.decided.epoch >= LAST_EPOCH
+    return holder is not None and holder.decided.is_used_up

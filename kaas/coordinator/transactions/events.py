@@ -53,7 +53,7 @@ class EndTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MarkersWritten(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a transaction touched has its marker. `epoch` says of which end."""
+    """Everything that a transaction touched has its marker. Producer and epoch say of which end."""
 
     transactional_id: str
     producer_id: int
@@ -61,9 +61,12 @@ class MarkersWritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MarkersFailed(msgspec.Struct, frozen=True, kw_only=True):
-    """Some marker could not be written; all of them will be sent again."""
+    """The markers of these partitions and groups could not be written; they will be sent again."""
 
     transactional_id: str
+    producer_id: int
+    epoch: int
+    untold: tuple[OffsetKey | str, ...]
 
 
 class ProducerAnswer(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from kaas.coordinator.transactions.deciding import decide
 from kaas.coordinator.transactions.ending import abort_for
 from kaas.coordinator.transactions.events import InitProducer, ProducerAnswer
 from kaas.coordinator.transactions.holder import Holder
-from kaas.coordinator.transactions.state import LAST_EPOCH, NONE, TransactionState, fresh
+from kaas.coordinator.transactions.state import LAST_EPOCH, NONE, Identity, TransactionState, fresh
 from kaas.coordinator.transactions.states import ENDING, TxnState
 from kaas.errors import ErrorCode
 
@@ -42,7 +42,7 @@ def init_producer(core: Coordinator, event: InitProducer, now_ms: int) -> None:
         abort_for(core, holder, now_ms)
         core.out.reply(event.reply_to, ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS))
     else:
-        identify(core, holder, event, wall_ms)
+        identify(core, holder, event, now_ms)
 
 
 def check_request(core: Coordinator, event: InitProducer) -> ErrorCode:
@@ -59,47 +59,51 @@ def check_request(core: Coordinator, event: InitProducer) -> ErrorCode:
 def check_state(holder: Holder, event: InitProducer) -> ErrorCode:
     """Whether this producer may have the id now."""
     state = holder.decided
-    if holder.moving or state.txn_state in ENDING:
+    if holder.moving:
         return ErrorCode.CONCURRENT_TRANSACTIONS
-    if event.producer_id != NONE and state.epoch != NONE:
-        known = event.producer_id == state.producer_id and event.epoch in (state.epoch, state.last_epoch)
-        rotated = event.producer_id == state.previous_producer_id and state.previous_producer_id != NONE
-        if not known and not rotated:
-            return event.fenced_code
-    return ErrorCode.NONE
+    if event.producer_id != NONE and state.epoch != NONE and not goes_on(state, (event.producer_id, event.epoch)):
+        return event.fenced_code
+    return ErrorCode.CONCURRENT_TRANSACTIONS if state.txn_state in ENDING else ErrorCode.NONE
 
 
-def identify(core: Coordinator, holder: Holder, event: InitProducer, wall_ms: int) -> None:
-    """Give the id to this producer: its next epoch, or a new producer id when the epochs are used up."""
-    state = holder.decided
-    named = event.producer_id != NONE
-    if named and state.epoch != NONE and event.epoch == state.last_epoch and event.epoch != state.epoch:
-        core.out.reply(
-            event.reply_to, ProducerAnswer(ErrorCode.NONE, state.producer_id, state.epoch)
-        )  # it did not hear
-        return
-    changes: dict[str, Any] = {"timeout_ms": event.timeout_ms, "updated_at": wall_ms, "partitions": (), "groups": ()}
-    if state.epoch >= LAST_EPOCH:
-        changes |= {"previous_producer_id": state.producer_id, "producer_id": event.fresh_producer_id}
-        changes |= {"last_epoch": state.epoch if named else NONE, "epoch": 0}
-    else:
-        changes |= {"last_epoch": state.epoch if named else NONE, "epoch": state.epoch + 1}
-    moved = state.moved(TxnState.EMPTY, **changes)
-    decide(core, holder, moved, Identified(event.reply_to, event.transactional_id, moved))
+def goes_on(state: TransactionState, who: Identity) -> bool:
+    """Whether a producer that says who it was is the one that holds the id. It may not have heard of its newest identity; once
+    that has begun a transaction, though, it has, and a request with the one before is late."""
+    return who == state.identity or (who == state.last_identity and state.txn_state is not TxnState.ONGOING)
+
+
+def identify(core: Coordinator, holder: Holder, event: InitProducer, now_ms: int) -> None:
+    """Give the id to this producer, which begins anew."""
+    began: dict[str, Any] = {"timeout_ms": event.timeout_ms, "updated_at": core.wall_ms(now_ms), "started_at": 0}
+    state = holder.decided.moved(
+        TxnState.EMPTY, partitions=(), groups=(), **began, **next_identity(holder.decided, event)
+    )
+    decide(core, holder, state, Identified(event.reply_to, state), now_ms)
+
+
+def next_identity(state: TransactionState, event: InitProducer) -> dict[str, Any]:
+    """The next epoch, or a new producer id when the epochs are used up; the present ones for a producer that did not hear of
+    them."""
+    who = (event.producer_id, event.epoch)
+    if who == state.last_identity and state.epoch <= LAST_EPOCH:
+        return {}
+    last_epoch = NONE if state.epoch == NONE else event.epoch
+    if state.is_used_up:
+        new = {"producer_id": event.fresh_producer_id, "epoch": 0}
+        return {**new, "previous_producer_id": state.producer_id, "last_epoch": last_epoch}
+    return {"epoch": state.epoch + 1, "last_epoch": last_epoch}
 
 
 class Identified(msgspec.Struct, frozen=True):
     """Answers with the identity once it is durable."""
 
     reply_to: Any
-    transactional_id: str
     state: TransactionState
 
     def written(self, core: Coordinator, now_ms: int) -> None:
-        core.out.reply(self.reply_to, ProducerAnswer(ErrorCode.NONE, self.state.producer_id, self.state.epoch))
+        core.out.reply(self.reply_to, ProducerAnswer(ErrorCode.NONE, *self.state.identity))
 
     def failed(self, core: Coordinator, now_ms: int) -> None:
-        holder = core.transactions.get(self.transactional_id)
-        if holder is not None and holder.durable is None and not holder.in_flight:
-            del core.transactions[self.transactional_id]
+        if core.transactions[self.state.transactional_id].durable is None:
+            del core.transactions[self.state.transactional_id]
         core.out.reply(self.reply_to, ProducerAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE))

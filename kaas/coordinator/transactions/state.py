@@ -1,6 +1,6 @@
 """Everything that is durable about a transactional id: the value and the record are one.
 
-Rules: states change by `moved`, which refuses an exit that the table does not have.
+Rules: states change by `moved`, which refuses an exit that the table does not have. An epoch of -1 is nobody's yet.
 Must not know: requests, timers, what is in flight.
 Source: Apache Kafka 4.2 `TransactionMetadata`.
 """
@@ -13,17 +13,22 @@ import msgspec
 
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.transactions.states import TABLE, TxnState
+from kaas.errors import ErrorCode
 
 NONE = -1
 """No producer id, no epoch."""
 LAST_EPOCH = 2**15 - 2
-"""A producer id is not used beyond this epoch; the one above it is left for a fence."""
+"""No producer is given a higher epoch of its id; the one above it is left for a fence."""
+
+Identity = tuple[int, int]
+"""Producer id and epoch."""
 
 
 class TransactionState(msgspec.Struct, frozen=True, array_like=True, tag="transaction"):
     """Everything that is durable about a transactional id; also the record in the journal. Times are ms since 1970.
 
-    `previous_producer_id` and `last_epoch` recognise a client that did not hear of its newest identity.
+    `previous_producer_id` and `last_epoch` recognise a client that did not hear of its newest identity. `next_producer_id` is
+    for after the end that uses up the present one. `started_at` is 0 until a transaction begins, and stays when it is complete.
     """
 
     transactional_id: str
@@ -37,10 +42,34 @@ class TransactionState(msgspec.Struct, frozen=True, array_like=True, tag="transa
     groups: tuple[str, ...]
     started_at: int
     updated_at: int
+    next_producer_id: int = NONE
 
     @property
     def txn_state(self) -> TxnState:
         return TxnState(self.state)
+
+    @property
+    def identity(self) -> Identity:
+        """Of the producer that holds the id."""
+        return self.producer_id, self.epoch
+
+    @property
+    def last_identity(self) -> Identity | None:
+        """What the same producer was before; null when it was another one, or nobody. Epoch 0 begins a producer id."""
+        if self.last_epoch == NONE:
+            return None
+        return (self.previous_producer_id if self.epoch == 0 else self.producer_id), self.last_epoch
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the producer id has no epoch left to give."""
+        return self.epoch >= LAST_EPOCH
+
+    def refusal(self, producer_id: int, epoch: int, fenced_code: ErrorCode) -> ErrorCode:
+        """Why a producer may not act for this id, or NONE. The epoch of a fence is nobody's."""
+        if producer_id != self.producer_id:
+            return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+        return ErrorCode.NONE if epoch == self.epoch <= LAST_EPOCH else fenced_code
 
     def moved(self, state: TxnState, **changes: Any) -> TransactionState:
         """The next state; a move that the table does not know is a fault of ours."""

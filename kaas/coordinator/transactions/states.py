@@ -1,6 +1,6 @@
 """The states of a transactional id, as a table: how each is entered and where it goes.
 
-Rules: `transition_to` refuses an exit that is not in the table; the diagram in docs is drawn from it.
+Rules: `TransactionState.moved` refuses an exit that is not in the table; the diagram in docs is drawn from it.
 Source: Apache Kafka 4.2 `TransactionState`; KIP-98, KIP-890.
 """
 
