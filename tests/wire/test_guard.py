@@ -117,7 +117,10 @@ def test_texts_and_numbers_in_arrays_are_stepped_over(version: int) -> None:
 
 @pytest.mark.parametrize("version", range(10))
 def test_bytes_in_entries_are_stepped_over(version: int) -> None:
-    join = {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": b"x" * size} for size in (0, 5, 300)]}
+    join = {
+        "protocol_type": "consumer",
+        "protocols": [{"name": "range", "metadata": b"x" * size} for size in (0, 5, 300)],
+    }
     read = decode(11, version, "request", encode_request(11, version, join))
     assert [len(p.metadata) for p in read.protocols] == [0, 5, 300]
 
