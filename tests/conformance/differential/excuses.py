@@ -85,7 +85,7 @@ def pending_leaves_as_static(step: Step, what: str, apache: Any, ours: Any) -> s
         pair for pair in zip(apache.get("members", ()), ours.get("members", ()), strict=False) if pair[0] != pair[1]
     ]
     codes = {(row["error_code"], other["error_code"]) for row, other in differ}
-    if codes == {(0, UNKNOWN_MEMBER_ID)} and all(row["group_instance_id"] is not None for row, _ in differ):
+    if codes <= {(0, UNKNOWN_MEMBER_ID), (UNKNOWN_MEMBER_ID, 0)} and any(row["group_instance_id"] for row, _ in differ):
         return "to be mended: a pending id leaves whatever instance id stands beside it"
     return None
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kaas.wire.apis import (
+    ADD_OFFSETS_TO_TXN,
     DELETE_GROUPS,
     DESCRIBE_GROUPS,
+    END_TXN,
     HEARTBEAT,
+    INIT_PRODUCER_ID,
     JOIN_GROUP,
     LEAVE_GROUP,
     LIST_GROUPS,
@@ -16,6 +19,7 @@ from kaas.wire.apis import (
     OFFSET_DELETE,
     OFFSET_FETCH,
     SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
     Api,
 )
 from tests.conformance.differential.excuses import pinned
@@ -32,7 +36,15 @@ APIS: dict[str, Api] = {
     "list": LIST_GROUPS,
     "delete offsets": OFFSET_DELETE,
     "delete group": DELETE_GROUPS,
+    "init": INIT_PRODUCER_ID,
+    "add group": ADD_OFFSETS_TO_TXN,
+    "stage": TXN_OFFSET_COMMIT,
+    "end": END_TXN,
 }
+READS = frozenset({"fetch", "describe", "list"})
+"""What may be asked again until both sides have caught up."""
+BUSY_CODES = frozenset({14, 15, 16, 51})
+"""A coordinator that loads, or still ends the transaction before: clients ask again, and so does the player."""
 STRANGERS_ID = "nobody-was-ever-given-this"
 EMPTY_ASSIGNMENTS = (b"", b"\0\0\0\0\0\0\xff\xff\xff\xff", b"\0\1\0\0\0\0\xff\xff\xff\xff", b"\0\0\0\0\0\0\0\0\0\0")
 NOTHING = "nothing"
@@ -45,6 +57,8 @@ class Client:
     id: str = ""
     generation: int = -1
     protocol: str | None = None
+    producer_id: int = -1
+    producer_epoch: int = -1
 
 
 @dataclass(slots=True)
@@ -52,6 +66,12 @@ class Names:
     """Names of values that each broker makes up, in the order in which they appear."""
 
     known: dict[str, str] = field(default_factory=dict)
+
+    producers: dict[int, int] = field(default_factory=dict)
+
+    def of_producer(self, producer_id: int) -> int:
+        """A number for a producer id."""
+        return producer_id if producer_id < 0 else self.producers.setdefault(producer_id, len(self.producers))
 
     def of(self, member_id: str) -> str:
         """What stands for a member id; its beginning is not made up."""
@@ -155,7 +175,38 @@ class Translator:
     def _delete_group(self, step: Step) -> dict[str, Any]:
         return {"groups_names": [self.group]}
 
+    def _producer(self, step: Step) -> dict[str, Any]:
+        client = self.clients[step.client]
+        return {
+            "transactional_id": f"{self.group}-{step.client}",
+            "producer_id": client.producer_id,
+            "producer_epoch": client.producer_epoch,
+        }
+
+    def _init(self, step: Step) -> dict[str, Any]:
+        nobody = {"producer_id": -1, "producer_epoch": -1}
+        return {**self._producer(step), **nobody, "transaction_timeout": SESSION_MS}
+
+    def _add_group(self, step: Step) -> dict[str, Any]:
+        return {**self._producer(step), "group_id": self.group}
+
+    def _stage(self, step: Step) -> dict[str, Any]:
+        staged = self._commit(step)
+        producer = self._producer(step)
+        producer["producer_epoch"] += step.more["epoch"]
+        generation = max(self.clients[step.client].generation + step.generation, -1)
+        return {**self._who(step), **producer, "generation_id": generation, "topics": staged["topics"]}
+
+    def _end(self, step: Step) -> dict[str, Any]:
+        return {**self._producer(step), "committed": step.more["commits"]}
+
     # Answers
+
+    def is_busy(self, step: Step, answer: Any) -> bool:
+        """Whether a coordinator says to ask again."""
+        if step.what == "stage":
+            return any(int(row.error_code) in BUSY_CODES for topic in answer.topics for row in topic.partitions)
+        return step.what in ("init", "add group", "end") and int(answer.error_code) in BUSY_CODES
 
     def learn(self, step: Step, answer: Any) -> None:
         """What the client takes from an answer to its Join."""
@@ -164,6 +215,9 @@ class Translator:
             client.id = answer.member_id
             if not answer.error_code:
                 client.generation, client.protocol = answer.generation_id, answer.protocol_name
+        elif step.what == "init" and not answer.error_code:
+            client = self.clients[step.client]
+            client.producer_id, client.producer_epoch = answer.producer_id, answer.producer_epoch
 
     def told(self, step: Step, answer: Any) -> Any:
         """The answer without what each broker makes up, and without orders that mean nothing."""
@@ -193,6 +247,8 @@ class Translator:
     def _field(self, name: str, value: Any) -> Any:
         if name in ("member_id", "leader"):
             return self.names.of(value)
+        if name == "producer_id":
+            return self.names.of_producer(value)
         if name in ("assignment", "member_assignment") and value in EMPTY_ASSIGNMENTS:
             return NOTHING
         if name in ("client_host", "group_id"):

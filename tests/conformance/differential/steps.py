@@ -78,11 +78,14 @@ class Script:
         what = dice.random()
         if what < 0.2:
             self._settle()
-        elif what < 0.4:
+        elif what < 0.25:
+            self._transaction()
+        elif what < 0.42:
             self.steps.append(self._join(dice.randrange(CLIENTS)))
         else:
             makers = (self._sync, self._sync, self._beat, self._leave, self._commit, self._commit, self._fetch)
             makers += (self._describe, self._delete_offsets, self._delete_group, self._list)
+            makers += (self._enroll, self._stage, self._end)
             self.steps.append(dice.choice(makers)(dice.randrange(CLIENTS)))
 
     def _settle(self) -> None:
@@ -93,6 +96,16 @@ class Script:
             self.steps.append(self._proper("join", client, version, protocols=self._plain))
         for client in clients:
             self.steps.append(self._proper("sync", client, min(version, 5), assigned=CLIENTS))
+
+    def _transaction(self) -> None:
+        """What a well-behaved producer does, now and then without an end."""
+        client = self._dice.randrange(CLIENTS)
+        self.steps.append(Step(what="init", client=client, version=self._dice.randint(0, 4)))
+        self.steps.append(Step(what="add group", client=client, version=self._dice.randint(0, 3)))
+        self.steps.append(self._stage(client))
+        self.steps.append(self._fetch(client))
+        if self._dice.random() < 0.7:
+            self.steps.append(self._end(client))
 
     def _proper(self, what: str, client: int, version: int, **more: Any) -> Step:
         return Step(what=what, client=client, version=version, instance=self._instances[client], more=more)
@@ -170,6 +183,24 @@ class Script:
         if asked is None and version < 2:
             version = 2
         return Step(what="fetch", client=client, version=version, more={"asked": asked, "stable": dice.random() < 0.5})
+
+    def _enroll(self, client: int) -> Step:
+        what = self._dice.choice(("init", "add group", "add group"))
+        return Step(what=what, client=client, version=self._dice.randint(0, 3))
+
+    def _stage(self, client: int) -> Step:
+        dice = self._dice
+        identity = self._identity(client)
+        if dice.random() < 0.6:
+            identity = {"who": NOBODY, "generation": -100, "instance": None}
+        rows = [(TOPIC, partition, dice.choice((3, 9)), -1, "staged") for partition in dice.sample((0, 1, 2, 7), 2)]
+        more = {"rows": rows, "epoch": dice.choice((0,) * 8 + (1, -1))}
+        return Step(what="stage", client=client, version=dice.randint(0, 3), **identity, more=more)
+
+    def _end(self, client: int) -> Step:
+        return Step(
+            what="end", client=client, version=self._dice.randint(0, 3), more={"commits": self._dice.random() < 0.6}
+        )
 
     def _describe(self, client: int) -> Step:
         return Step(what="describe", client=client, version=self._dice.randint(0, 6))
