@@ -14,6 +14,7 @@ Must not know: APIs; each handler says itself what it recognises.
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ MOST = 16
 _SIZE = struct.Struct(">i")
 
 
-class Known:
+class Known(ABC):
     """One request. `serve` takes a frame as long as the one that it was made of, and says whether it was recognised.
 
     The answer may come later, but a connection serves one request at a time, so that one correlation id is enough.
@@ -44,8 +45,9 @@ class Known:
         self.flexible = request.flexible
         self.correlation = b""
 
+    @abstractmethod
     def serve(self, data: bytes) -> bool:
-        raise NotImplementedError
+        """Serve a frame; false if it is another request."""
 
     def parts(self, body: bytes) -> tuple[bytes, bytes]:
         """What stands before and behind the correlation id in an answer with this body."""
