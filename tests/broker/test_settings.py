@@ -5,7 +5,7 @@ import pytest
 from kaas.broker.settings import TABLE, BadSetting, Settings, known, parse
 from kaas.coordinator.config import CoordinatorConfig
 
-KINDS = {"int": int, "long": int, "bool": bool, "string": str, "list": str, "double": float}
+KINDS = {"int": int, "long": int, "bool": bool, "string": str, "list": str, "password": str, "double": float}
 
 
 def test_a_setting_that_nobody_set_has_its_default():
