@@ -117,6 +117,11 @@ class GroupRow:
         self._refresh_lag()
         return self._lag_status if self.verdict is None else judged(self._lag_status, self.verdict)
 
+    def ruling(self) -> Verdict | None:
+        """The verdict that the status stands on, null where this moment alone gives it."""
+        self._refresh_lag()
+        return self.verdict if self._lag_status == LagStatus.LAGGING else None
+
     def _refresh_lag(self) -> None:
         """Works the lag out anew when the log ends of one of the topics moved, and only then."""
         version = 0

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from groups import cleanup, history
 from groups.clusters import Cluster, clusters
+from groups.lag import sampling
 from groups.problems import Problem
 
 _log = structlog.get_logger(__name__)
@@ -23,6 +24,18 @@ _log = structlog.get_logger(__name__)
 def history_write() -> None:
     """Takes the stream of every cluster into the history, until each is read to its end."""
     _for_each_cluster("history_write", lambda cluster: _to_the_end(cluster.name))
+
+
+@shared_task(name="groups.tasks.lag_sample")
+def lag_sample() -> None:
+    """Samples the lag of every group of every cluster."""
+    _for_each_cluster("lag_sample", lambda cluster: sampling.lag_sample(cluster.name))
+
+
+@shared_task(name="groups.tasks.lag_sweep")
+def lag_sweep() -> None:
+    """Deletes samples of lag whose time is over."""
+    sampling.lag_sweep()
 
 
 def _to_the_end(cluster: str) -> None:

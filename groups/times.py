@@ -27,6 +27,11 @@ def moment(at_ms: int) -> datetime:
     return datetime.fromtimestamp(bounded / 1_000, UTC)
 
 
+def milliseconds(at: datetime) -> int:
+    """An aware datetime as a feed time."""
+    return int(at.timestamp() * 1_000)
+
+
 def iso(at_ms: int | None) -> str | None:
     """A feed time as ISO 8601 with milliseconds and zone, null for none."""
     return None if at_ms is None else moment(at_ms).isoformat(timespec="milliseconds")

@@ -1,6 +1,6 @@
 """The Celery application: `celery -A kaasadmin worker -B` runs the tasks and the beat that starts them.
 
-Job: settings to Celery, and the schedule.
+Job: settings to Celery, the schedule, and the feeds that a worker reads as long as it lives.
 Rules: each task is small and safe against a twin; a turn that waited longer than its period is dropped (`expires`),
 because the next one does its work.
 Must not know: what the tasks do.
@@ -9,8 +9,11 @@ Must not know: what the tasks do.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import worker_ready, worker_shutdown
+from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kaasadmin.settings")
 
@@ -20,6 +23,8 @@ app.autodiscover_tasks()
 
 SCHEDULE_S = {
     "groups.tasks.history_write": 1.0,
+    "groups.tasks.lag_sample": min(step.step_ms for step in settings.KAAS_LAG_STEPS) / 1_000,
+    "groups.tasks.lag_sweep": 60.0,
     "groups.tasks.feed_sweep": 60.0,
     "groups.tasks.expiry_sweep": 300.0,
     "offsets.tasks.armed_resets_sweep": 5.0,
@@ -31,3 +36,19 @@ SCHEDULE_S = {
 app.conf.beat_schedule = {
     name: {"task": name, "schedule": period, "options": {"expires": period}} for name, period in SCHEDULE_S.items()
 }
+
+
+@worker_ready.connect
+def feeds_start(**_: Any) -> None:
+    """Reads the feeds in a thread of the worker: its tasks sample lag and judge alerts from the index."""
+    from groups.feed_thread import FeedThread  # needs the apps, which this module must not
+
+    app.feeds = FeedThread()
+    app.feeds.start()
+
+
+@worker_shutdown.connect
+def feeds_stop(**_: Any) -> None:
+    """Ends them with the worker."""
+    if (feeds := getattr(app, "feeds", None)) is not None:
+        feeds.stop()

@@ -8,8 +8,10 @@ Must not know: Django.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 
@@ -116,6 +118,17 @@ VARIABLES = (
         meaning="How long rebalances and offsets kept for undo stay in the database, in days.",
     ),
     Variable(
+        name="KAAS_LAG_KEPT",
+        default="10s:1h 1m:1d 15m:14d",
+        meaning="How lag over time is sampled and thinned out: `step:kept` pairs, the finest first, each with s, m, h or d.",
+    ),
+    Variable(
+        name="KAAS_LAG_ROWS",
+        default="500000",
+        meaning="Database rows that samples of lag may take, sixty samples each. A group that commits all the time takes some "
+        "50, and so does a topic; beyond this the finest and oldest samples go first.",
+    ),
+    Variable(
         name="KAAS_LOG_FORMAT",
         default="console",
         meaning="`console` for people, `json` for machines.",
@@ -154,6 +167,8 @@ class Environment:
     base_path: str
     https: bool
     history_days: int
+    lag_kept: tuple[tuple[int, int], ...]
+    lag_rows: int
     log_format: str
     log_level: str
     debug: bool
@@ -189,6 +204,8 @@ def environment(values: Mapping[str, str] | None = None) -> Environment:
         base_path=_base_path(text("KAAS_BASE_PATH")),
         https=_flag(text, "KAAS_HTTPS"),
         history_days=_number(text, "KAAS_HISTORY_DAYS", 1, 36_500),
+        lag_kept=_kept(text, "KAAS_LAG_KEPT"),
+        lag_rows=_number(text, "KAAS_LAG_ROWS", 1_000, 1_000_000_000),
         log_format=_choice(text, "KAAS_LOG_FORMAT", ("console", "json")),
         log_level=_choice(text, "KAAS_LOG_LEVEL", _LOG_LEVELS),
         debug=_flag(text, "KAAS_DEBUG"),
@@ -215,6 +232,21 @@ def _choice(text, name: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise BadVariable(name, value, "one of " + ", ".join(choices))
     return value
+
+
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def _kept(text, name: str) -> tuple[tuple[int, int], ...]:
+    """Pairs of milliseconds: a step, and how long samples of it are kept."""
+    value = text(name)
+    pairs = re.findall(r"(\d+)([smhd]):(\d+)([smhd])(?:\s+|$)", value)
+    kept = tuple((int(a) * _UNITS_MS[u], int(b) * _UNITS_MS[v]) for a, u, b, v in pairs)
+    whole = " ".join(f"{a}{u}:{b}{v}" for a, u, b, v in pairs) == " ".join(value.split())
+    grows = all(finer[0] < step[0] and finer[1] < step[1] for finer, step in pairwise(kept))
+    if not kept or not whole or not grows or any(not 0 < step < until for step, until in kept):
+        raise BadVariable(name, value, "pairs as 10s:1h 1m:1d, each with a larger step that is kept longer")
+    return kept
 
 
 def _base_path(value: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import dj_database_url
 
 from groups.clusters import clusters_from
+from groups.lag.samples import Step
 from kaasadmin.data_folder import celery_broker_url, redis_url, secret_key
 from kaasadmin.environment import environment
 from kaasadmin.logs import configure_logs
@@ -28,6 +29,8 @@ KAAS_CLUSTERS = clusters_from(text=KAAS.clusters, local_bootstrap=KAAS.broker_bo
 KAAS_REDIS_URL = redis_url(KAAS.data, KAAS.redis_url)
 KAAS_KAFKA_TIMEOUT_MS = KAAS.kafka_timeout_ms
 KAAS_HISTORY_DAYS = KAAS.history_days
+KAAS_LAG_STEPS = tuple(Step(step_ms, kept_ms) for step_ms, kept_ms in KAAS.lag_kept)
+KAAS_LAG_ROWS = KAAS.lag_rows
 KAAS_TRUSTED_ORIGINS = KAAS.trusted_origins
 
 INSTALLED_APPS = [

@@ -6,6 +6,7 @@ Rules: a value that makes no sense is refused (400), never read as something els
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
@@ -16,6 +17,15 @@ from groups.query import ORDERINGS, GroupQuery, Regex
 
 PAGE_SIZE_LIMIT = 1_000
 PATTERN_LIMIT = 1_000
+
+
+class MomentField(serializers.DateTimeField):
+    """A moment as ISO 8601 with its zone: one without a zone could mean several."""
+
+    def enforce_timezone(self, value: datetime) -> datetime:
+        if value.tzinfo is None:
+            raise serializers.ValidationError("A moment needs its zone: add Z or an offset such as +02:00.")
+        return super().enforce_timezone(value)
 
 
 class PageParameters(StrictSerializer):

@@ -12,6 +12,7 @@ from groups.api.groups import (
     RebalanceListView,
     RebalanceView,
 )
+from groups.api.lag import LagView
 
 CLUSTER = "clusters/<str:cluster>"
 GROUP = f"{CLUSTER}/groups/<str:group>"
@@ -22,6 +23,7 @@ urlpatterns = [
     path(f"{GROUP}/", GroupView.as_view()),
     path(f"{GROUP}/members/", MemberListView.as_view()),
     path(f"{GROUP}/members/<str:member>/", MemberView.as_view()),
+    path(f"{GROUP}/lag/", LagView.as_view()),
     path(f"{GROUP}/rebalances/", RebalanceListView.as_view()),
     path(f"{GROUP}/rebalances/<int:number>/", RebalanceView.as_view()),
     path(f"{CLUSTER}/topics/", TopicListView.as_view()),

@@ -103,6 +103,21 @@ def lag_status(*, committed: bool, total: int | None, out_of_range: bool, has_me
     return LagStatus.LAGGING if has_members else LagStatus.STOPPED
 
 
+_STATUS_TEXTS = {
+    LagStatus.NONE_COMMITTED: "Nothing is committed.",
+    LagStatus.OK: "Everything was read.",
+    LagStatus.LAGGING: "Records wait. Whether the group keeps up shows when two minutes of its commits were seen.",
+    LagStatus.STOPPED: "Records wait, and the group has no members.",
+    LagStatus.OUT_OF_RANGE: "A committed offset lies outside its log.",
+    LagStatus.UNKNOWN: "The ends of the logs are not known.",
+}
+
+
+def status_text(status: LagStatus) -> str:
+    """Why a group has a status that this moment alone gives, as a sentence."""
+    return _STATUS_TEXTS[status]
+
+
 def judged(status: LagStatus, verdict: Verdict | None) -> LagStatus:
     """The status that stands where a window's verdict is known: it only ever says more of a group that lags."""
     return verdict.status if status == LagStatus.LAGGING and verdict is not None else status

@@ -4,12 +4,16 @@ from groups.models.access import Identity, RoleBinding, Token
 from groups.models.audit import AuditRow, IdempotentRequest
 from groups.models.backup import OffsetBackup
 from groups.models.history import FeedPosition, Rebalance
+from groups.models.lag import LagChunk, LagClock, LagTick
 
 __all__ = [
     "AuditRow",
     "FeedPosition",
     "IdempotentRequest",
     "Identity",
+    "LagChunk",
+    "LagClock",
+    "LagTick",
     "OffsetBackup",
     "Rebalance",
     "RoleBinding",

@@ -36,8 +36,10 @@ def test_values_are_typed():
             "KAAS_BASE_PATH": "kafka/console/",
             "KAAS_HTTPS": "1",
             "KAAS_LOG_FORMAT": "json",
+            "KAAS_LAG_KEPT": "5s:10m  2m:1d",
         }
     )
+    assert settings.lag_kept == ((5_000, 600_000), (120_000, 86_400_000))
     assert settings.broker_bootstrap == "127.0.0.1:19092" and settings.read_only == ("local", "staging")
     assert settings.trusted_origins == ("https://a.example", "https://b.example")
     assert settings.base_path == "/kafka/console" and settings.https and settings.log_format == "json"
@@ -56,6 +58,13 @@ def test_values_are_typed():
         ("KAAS_LOG_LEVEL", "LOUD"),
         ("KAAS_BASE_PATH", "/a/../b"),
         ("KAAS_BASE_PATH", "/a?b"),
+        ("KAAS_LAG_KEPT", "10s"),
+        ("KAAS_LAG_KEPT", "10s:1h and more"),
+        ("KAAS_LAG_KEPT", "1m:1d 10s:1h"),
+        ("KAAS_LAG_KEPT", "10s:1d 1m:1h"),
+        ("KAAS_LAG_KEPT", "1h:10s"),
+        ("KAAS_LAG_KEPT", "0s:1h"),
+        ("KAAS_LAG_ROWS", "0"),
     ],
 )
 def test_a_value_that_cannot_be_used_names_its_variable(name, value):
