@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 NAME ?= script
 EVENTS ?= 1000000
 SEED ?=
+EXAMPLES ?= 500
 
-.PHONY: help up stop token demo test check format lock docs simulate clean
+.PHONY: help up stop token demo test check format lock docs simulate schemathesis clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -58,6 +59,9 @@ docs: $(VENV)/.installed-dev ## write the generated pages of docs/ anew
 
 simulate: $(VENV)/.installed-dev ## the coordinator under random schedules (EVENTS=…, SEED=…)
 	@$(BIN)/python -m tests.simulation --events $(EVENTS) $(if $(SEED),--seed $(SEED))
+
+schemathesis: $(VENV)/.installed-dev ## the API under random requests for minutes (EXAMPLES=… for each operation)
+	@KAAS_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -q --timeout 3600 kaasadmin/tests/test_fuzzing.py
 
 clean: ## remove what make made (not the data folder)
 	@rm -rf $(VENV) staticfiles .mypy_cache .ruff_cache .import_linter_cache

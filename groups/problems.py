@@ -85,6 +85,12 @@ def not_found(resource: str) -> Problem:
     return Problem(kind=NOT_FOUND, resource=resource, message=f"There is no {resource}.")
 
 
+def too_often(resource: str, wait_s: int) -> Problem:
+    """An allowance is spent; there is more of it after `wait_s` seconds."""
+    message = f"Too many requests: ask again in {wait_s} s."
+    return Problem(kind=RATE_LIMITED, resource=resource, message=message, retry_after_s=wait_s)
+
+
 def wrong_state(resource: str, message: str, code: ErrorCode | None = None) -> Problem:
     """The thing is there, but not in a state that allows this."""
     if code is None:

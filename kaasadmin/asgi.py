@@ -1,7 +1,7 @@
 """The ASGI application: HTTP to Django, sockets to Channels, and the feed readers for as long as the server lives.
 
 Job: wiring for `uvicorn kaasadmin.asgi:application --lifespan on`.
-Rules: the base path of a proxy is taken off here for sockets, as Django does for HTTP.
+Rules: the base path is taken off here for sockets, as Django does for HTTP; what a socket logs carries an id of its own.
 Must not know: what is served.
 """
 
@@ -21,6 +21,9 @@ from django.conf import settings  # noqa: E402
 
 from groups.feeds import running_feeds  # noqa: E402
 from groups.routing import websocket_urlpatterns  # noqa: E402
+from kaasadmin.body_limit import BodyLimit  # noqa: E402
+from kaasadmin.forwarded import Forwarded  # noqa: E402
+from kaasadmin.logs import REQUEST_ID, bind_request_id  # noqa: E402
 
 NOT_FOUND = 4404
 
@@ -48,6 +51,7 @@ class SocketRouter:
 
     async def __call__(self, scope, receive, send) -> None:
         path = scope["path"].removeprefix(settings.FORCE_SCRIPT_NAME or "")
+        bind_request_id(dict(scope["headers"]).get(REQUEST_ID.lower().encode(), b"").decode("latin-1"))
         if not any(route.pattern.match(path.lstrip("/")) for route in websocket_urlpatterns):
             await receive()
             await send({"type": "websocket.close", "code": NOT_FOUND})
@@ -55,4 +59,8 @@ class SocketRouter:
         await self._routes({**scope, "path": path, "root_path": ""}, receive, send)
 
 
-application = ProtocolTypeRouter({"http": django_application, "websocket": SocketRouter(), "lifespan": Lifespan()})
+application = Forwarded(
+    ProtocolTypeRouter({"http": BodyLimit(django_application), "websocket": SocketRouter(), "lifespan": Lifespan()}),
+    trusted=settings.KAAS_TRUSTED_PROXIES,
+    base_path=settings.FORCE_SCRIPT_NAME or "",
+)

@@ -12,14 +12,20 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready, worker_shutdown
+from celery.signals import before_task_publish, task_postrun, task_prerun, worker_ready, worker_shutdown
 from django.conf import settings
+
+from kaasadmin.logs import task_asked, task_began, task_ended
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kaasadmin.settings")
 
 app = Celery("kaasadmin")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+before_task_publish.connect(task_asked)
+task_prerun.connect(task_began)
+task_postrun.connect(task_ended)
 
 SCHEDULE_S = {
     "groups.tasks.history_write": 1.0,

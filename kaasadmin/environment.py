@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 from itertools import pairwise
 from pathlib import Path
 
@@ -108,9 +109,22 @@ VARIABLES = (
         meaning="Path under which a proxy shows the console, as `/kafka`.",
     ),
     Variable(
+        name="KAAS_TRUSTED_PROXIES",
+        default="127.0.0.1,::1",
+        meaning="Addresses and networks of proxies, separated by commas, whose X-Forwarded-For, X-Forwarded-Proto and "
+        "X-Forwarded-Host are believed.",
+    ),
+    Variable(
+        name="KAAS_API_PER_MINUTE",
+        default="6000",
+        meaning="How many API requests each token, and each signed-in user, may send in a minute before it is told to "
+        "wait (429).",
+    ),
+    Variable(
         name="KAAS_HTTPS",
         default="0",
-        meaning="1: the console is reached over HTTPS. Cookies are marked secure and X-Forwarded-Proto is believed.",
+        meaning="1: the console is reached over HTTPS, by whatever way. Cookies are marked secure, and browsers are told to "
+        "come over HTTPS only (HSTS).",
     ),
     Variable(
         name="KAAS_HISTORY_DAYS",
@@ -165,6 +179,8 @@ class Environment:
     allowed_hosts: tuple[str, ...]
     trusted_origins: tuple[str, ...]
     base_path: str
+    trusted_proxies: tuple[str, ...]
+    api_per_minute: int
     https: bool
     history_days: int
     lag_kept: tuple[tuple[int, int], ...]
@@ -202,6 +218,8 @@ def environment(values: Mapping[str, str] | None = None) -> Environment:
         allowed_hosts=_listed(text("KAAS_ALLOWED_HOSTS")),
         trusted_origins=_listed(text("KAAS_TRUSTED_ORIGINS")),
         base_path=_base_path(text("KAAS_BASE_PATH")),
+        trusted_proxies=_networks(text, "KAAS_TRUSTED_PROXIES"),
+        api_per_minute=_number(text, "KAAS_API_PER_MINUTE", 1, 1_000_000),
         https=_flag(text, "KAAS_HTTPS"),
         history_days=_number(text, "KAAS_HISTORY_DAYS", 1, 36_500),
         lag_kept=_kept(text, "KAAS_LAG_KEPT"),
@@ -214,6 +232,14 @@ def environment(values: Mapping[str, str] | None = None) -> Environment:
 
 def _listed(value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _networks(text, name: str) -> tuple[str, ...]:
+    value = text(name)
+    try:
+        return tuple(str(ip_network(part)) for part in _listed(value))
+    except ValueError:
+        raise BadVariable(name, value, "addresses and networks as 10.0.0.1 and 10.0.0.0/8") from None
 
 
 def _number(text, name: str, lowest: int, highest: int) -> int:

@@ -1,17 +1,25 @@
 """Structured logs: one event a line, with the request's id, for people or for machines.
 
-Job: one configuration for structlog and for the libraries that use logging.
-Rules: what is logged while a request is answered carries that request's id (contextvars); no token, password or record
-is ever logged.
+Job: one configuration for structlog and for the libraries that use logging; the id that everything logged for one
+request, one socket or one task has in common.
+Rules: a task that a request asked for carries that request's id. No token, password or record is ever logged.
 Must not know: settings.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
+import uuid
+from typing import Any
 
 import structlog
+
+REQUEST_ID = "X-Request-ID"
+"""The header that carries the id in and out."""
+
+_SANE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 def configure_logs(*, log_format: str, log_level: str) -> None:
@@ -39,6 +47,32 @@ def configure_logs(*, log_format: str, log_level: str) -> None:
     logging.getLogger("django.request").filters = [OnlyFailures()]
     for chatty in ("asyncio", "celery.beat", "celery.worker.strategy", "celery.app.trace", "kombu", "django.channels"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLevelName(log_level)))
+
+
+def bind_request_id(given: str) -> str:
+    """Begins a request, a socket or a task: what it logs from now on has this id, or a new one where that is no sane one."""
+    request_id = given if _SANE.fullmatch(given) else uuid.uuid4().hex
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(request_id=request_id)
+    return request_id
+
+
+def task_asked(headers: dict[str, Any], **_: Any) -> None:
+    """Receiver of Celery's before_task_publish: the task takes the id of whoever asked for it along."""
+    asked_by = structlog.contextvars.get_contextvars().get("request_id")
+    if asked_by is not None:
+        headers["request_id"] = asked_by
+
+
+def task_began(task: Any, task_id: str, **_: Any) -> None:
+    """Receiver of Celery's task_prerun."""
+    bind_request_id(task.request.get("request_id") or task_id)
+    structlog.contextvars.bind_contextvars(task=task.name)
+
+
+def task_ended(**_: Any) -> None:
+    """Receiver of Celery's task_postrun."""
+    structlog.contextvars.clear_contextvars()
 
 
 class OnlyFailures(logging.Filter):

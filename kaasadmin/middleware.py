@@ -5,16 +5,18 @@ Must not know: what is answered.
 
 from __future__ import annotations
 
-import re
-import uuid
+import time
 from abc import ABC, abstractmethod
 
 import structlog
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 
-REQUEST_ID = "X-Request-ID"
+from kaasadmin.logs import REQUEST_ID, bind_request_id
 
-_SANE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+UNLOGGED = ("/healthz", "/readyz", "/metrics")
+"""What machines ask all day."""
+
+_log = structlog.get_logger(__name__)
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -27,6 +29,21 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "base-uri 'none'",
         "form-action 'self'",
         "frame-ancestors 'none'",
+    )
+)
+
+
+PERMISSIONS_POLICY = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        "accelerometer",
+        "camera",
+        "geolocation",
+        "gyroscope",
+        "magnetometer",
+        "microphone",
+        "payment",
+        "usb",
     )
 )
 
@@ -60,17 +77,23 @@ class _Middleware(ABC):
 
 
 class RequestIdMiddleware(_Middleware):
-    """Gives each request an id, or keeps the one that a proxy gave it."""
+    """Gives each request an id, or keeps the one that a proxy gave it, and logs what was answered: reads only at DEBUG."""
 
     def before(self, request) -> None:
-        given = request.headers.get(REQUEST_ID, "")
-        request.request_id = given if _SANE.fullmatch(given) else uuid.uuid4().hex
-        structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(request_id=request.request_id)
+        request.request_id = bind_request_id(request.headers.get(REQUEST_ID, ""))
+        request.began_at = time.monotonic()
 
     def after(self, request, response):
         response[REQUEST_ID] = request.request_id
+        if request.path_info not in UNLOGGED:
+            told = {"method": request.method, "path": request.path, "status": response.status_code}
+            reads = request.method in ("GET", "HEAD") and response.status_code < 500
+            (_log.debug if reads else _log.info)("answered", **told, duration_ms=_ms_since(request.began_at))
         return response
+
+
+def _ms_since(began_at: float) -> int:
+    return round((time.monotonic() - began_at) * 1_000)
 
 
 class SecurityHeadersMiddleware(_Middleware):
@@ -78,5 +101,6 @@ class SecurityHeadersMiddleware(_Middleware):
 
     def after(self, request, response):
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-        response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response

@@ -69,7 +69,7 @@ def _web(env: Environment) -> Command:
             *(sys.executable, "-m", "uvicorn", "kaasadmin.asgi:application"),
             *options,
             *("--timeout-graceful-shutdown", str(STOP_WEB_AFTER_S), "--ws", "websockets-sansio"),
-            *("--proxy-headers",),
+            "--no-proxy-headers",  # kaasadmin.forwarded believes the proxies that KAAS_TRUSTED_PROXIES names
         ),
     )
 

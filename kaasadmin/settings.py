@@ -32,6 +32,8 @@ KAAS_HISTORY_DAYS = KAAS.history_days
 KAAS_LAG_STEPS = tuple(Step(step_ms, kept_ms) for step_ms, kept_ms in KAAS.lag_kept)
 KAAS_LAG_ROWS = KAAS.lag_rows
 KAAS_TRUSTED_ORIGINS = KAAS.trusted_origins
+KAAS_TRUSTED_PROXIES = KAAS.trusted_proxies
+KAAS_API_PER_MINUTE = KAAS.api_per_minute
 
 INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
@@ -54,7 +56,7 @@ MIDDLEWARE = [
     "kaasadmin.middleware.RequestIdMiddleware",
     "kaasadmin.middleware.SecurityHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "kaasadmin.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -102,6 +104,8 @@ CHANNEL_LAYERS = {
 
 # Sign-in
 
+HSTS_S = 365 * 24 * 3600
+
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
@@ -116,6 +120,7 @@ CSRF_COOKIE_NAME = f"kaas_csrf_{KAAS.web_port}"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = list(KAAS.trusted_origins)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if KAAS.https else None
+SECURE_HSTS_SECONDS = HSTS_S if KAAS.https else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
@@ -150,8 +155,12 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["groups.api.parsers.StrictJsonParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "groups.api.negotiation.Negotiation",
+    "DEFAULT_THROTTLE_CLASSES": ["groups.api.throttling.CallerThrottle"],
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "groups.api.schema.Schema",
     "EXCEPTION_HANDLER": "groups.api.problems.problem_response",
+    "NON_FIELD_ERRORS_KEY": "request",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -162,6 +171,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "groups.api.schema.complete"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

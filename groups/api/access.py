@@ -9,7 +9,7 @@ from groups import selectors, services
 from groups.api import serializers as shapes
 from groups.api.base import ApiView, WriteParameters
 from groups.api.parameters import AuditParameters
-from groups.api.schema import failures
+from groups.api.schema import WRITES, failures
 
 
 class TokenListView(ApiView):
@@ -23,18 +23,22 @@ class TokenListView(ApiView):
 
     @extend_schema(
         operation_id="token_create",
-        parameters=[WriteParameters],
+        parameters=[WriteParameters, *WRITES],
         request=shapes.NewToken,
-        responses={201: shapes.MadeToken, 200: shapes.MadeToken, **failures(400, 403)},
+        responses={201: shapes.MadeToken, 200: shapes.MadeToken, **failures(403, 409)},
     )
     def post(self, request):
         """Makes a token of one's own; its text is in this answer and nowhere else.
 
-        An Idempotency-Key is not heeded here: an answer kept for it would keep the token's text.
+        Repeated with the same Idempotency-Key it gives the same token again, for a day.
         """
         dry_run = self.parameters(WriteParameters)["dry_run"]
-        made = services.token_create(self.principal(), **self.body(shapes.NewToken), dry_run=dry_run)
-        return Response(made, status=200 if dry_run else 201)
+        asked = self.body(shapes.NewToken)
+
+        def act():
+            return 200 if dry_run else 201, services.token_create(self.principal(), **asked, dry_run=dry_run)
+
+        return self.once(act)
 
 
 class TokenView(ApiView):
@@ -42,15 +46,19 @@ class TokenView(ApiView):
 
     @extend_schema(
         operation_id="token_delete",
-        parameters=[WriteParameters],
+        parameters=[WriteParameters, *WRITES],
         request=None,
-        responses={204: None, **failures(400, 403, 404)},
+        responses={204: None, **failures(403, 404, 409)},
     )
     def delete(self, request, token: int):
         """Revokes a token: what it opened is closed at once."""
         dry_run = self.parameters(WriteParameters)["dry_run"]
-        services.token_delete(self.principal(), token, dry_run=dry_run)
-        return Response(status=204)
+
+        def act():
+            services.token_delete(self.principal(), token, dry_run=dry_run)
+            return 204, None
+
+        return self.once(act)
 
 
 class AuditListView(ApiView):
@@ -59,7 +67,7 @@ class AuditListView(ApiView):
     @extend_schema(
         operation_id="audit_list",
         parameters=[AuditParameters],
-        responses={200: shapes.AuditList, **failures(400)},
+        responses={200: shapes.AuditList, **failures()},
     )
     def get(self, request):
         """Who did what, the newest first: rows of the groups one may see, all of them for an administrator."""

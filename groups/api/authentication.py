@@ -1,7 +1,7 @@
 """Who sent a request: a bearer token, or the session of a browser.
 
-Rules: a token that opens nothing is refused at once and never falls through to the session; a session's writes need the
-CSRF token.
+Rules: a token that opens nothing is refused at once and never falls through to the session; an address that tries many of
+them is told to wait; a session's writes need the CSRF token.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ from rest_framework.exceptions import AuthenticationFailed
 
 from groups.access import Principal
 from groups.authentication import principal_of_token, principal_of_user
+from groups.problems import too_often
+from groups.rates import Rate, take
 
 SCHEME = "Bearer"
+
+REFUSED_TOKENS = Rate(name="refused-tokens", count=100, window_s=60)
+"""Tokens that open nothing, from one address."""
 
 
 class Caller:
@@ -38,6 +43,8 @@ class BearerAuthentication(BaseAuthentication):
             return None
         principal = principal_of_token(text.strip(), timezone.now())
         if principal is None:
+            if wait_s := take(REFUSED_TOKENS, request.META.get("REMOTE_ADDR")):
+                raise too_often("API", wait_s)
             raise AuthenticationFailed("This token opens nothing: it is wrong, over or revoked.")
         return Caller(principal), text
 

@@ -6,6 +6,7 @@ Rules: a view parses, calls one selector or service, and answers; unknown parame
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,7 +15,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from groups.access import Principal
-from groups.idempotency import KEY_LENGTH, answered_once
+from groups.api.negotiation import FORMAT
+from groups.idempotency import KEY_LENGTH, KEY_PATTERN, answered_once
 from groups.keys import id_of
 from groups.problems import invalid, not_found
 
@@ -56,8 +58,11 @@ class ApiView(APIView):
         Raises ValidationError (400).
         """
         query = self.request.query_params
+        several = {name: ["Given more than once."] for name, values in query.lists() if len(values) > 1}
+        if wrong := {name: why for name, why in several.items() if not _takes_many(serializer, name)}:
+            raise serializers.ValidationError(wrong)
         given = {name: query.getlist(name) if _takes_many(serializer, name) else query[name] for name in query}
-        given.pop("format", None)
+        given.pop(FORMAT, None)
         return checked(serializer, given)
 
     def body(self, serializer: type[StrictSerializer]) -> Given:
@@ -73,8 +78,9 @@ class ApiView(APIView):
         if key is None:
             status, body = act()
         else:
-            if not 0 < len(key) <= KEY_LENGTH:
-                raise invalid(f"{IDEMPOTENCY_KEY} has 1 to {KEY_LENGTH} characters.")
+            if not re.fullmatch(KEY_PATTERN, key):
+                rule = f"has 1 to {KEY_LENGTH} visible ASCII characters"
+                raise invalid(f"{IDEMPOTENCY_KEY} {rule}.", **{IDEMPOTENCY_KEY: [rule]})
             request = json.dumps([self.request.method, self.request.get_full_path(), self.request.data])
             status, body = answered_once(actor=self.principal().actor, key=key, request=request, act=act)
         return Response(body, status=status)

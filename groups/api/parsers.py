@@ -15,6 +15,11 @@ BODY_LIMIT = 5 * 2**20
 """Bytes of a body: a CSV of some 100,000 offsets."""
 
 
+def too_large() -> Problem:
+    """The answer to a body that is larger."""
+    return Problem(kind=TOO_LARGE, resource="request", message=f"The body has more than {BODY_LIMIT} bytes.")
+
+
 class StrictJsonParser(BaseParser):
     """JSON as RFC 8259 has it: UTF-8, no NaN."""
 
@@ -23,8 +28,7 @@ class StrictJsonParser(BaseParser):
     def parse(self, stream, media_type=None, parser_context=None):
         body = stream.read(BODY_LIMIT + 1)
         if len(body) > BODY_LIMIT:
-            message = f"The body has more than {BODY_LIMIT} bytes."
-            raise Problem(kind=TOO_LARGE, resource="request", message=message)
+            raise too_large()
         if not body.strip():
             return {}
         try:

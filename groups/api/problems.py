@@ -33,7 +33,6 @@ _KINDS: tuple[tuple[type[Exception], Kind], ...] = (
     (exceptions.MethodNotAllowed, problems.METHOD_NOT_ALLOWED),
     (exceptions.NotAcceptable, problems.NOT_ACCEPTABLE),
     (exceptions.UnsupportedMediaType, problems.UNSUPPORTED_MEDIA_TYPE),
-    (exceptions.Throttled, problems.RATE_LIMITED),
 )
 
 
@@ -42,13 +41,15 @@ def problem_response(exception: Exception, context: dict[str, Any]) -> Response:
     set_rollback()
     problem = exception if isinstance(exception, Problem) else _problem(exception)
     headers = {}
+    if problem.retry_after_s is not None:
+        headers["Retry-After"] = str(problem.retry_after_s)
     if authenticate := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = authenticate
     return Response(problem.as_dict(), status=problem.kind.status, headers=headers, content_type="application/json")
 
 
 def problem_page(problem: Problem) -> JsonResponse:
-    """The same object outside of DRF: for addresses under /api/ that nobody serves."""
+    """The same object outside of DRF: for addresses under /api/ that nobody serves, and for metrics."""
     return JsonResponse(problem.as_dict(), status=problem.kind.status)
 
 
@@ -58,6 +59,8 @@ def not_found_page(request: HttpRequest) -> JsonResponse:
 
 
 def _problem(exception: Exception) -> Problem:
+    if isinstance(exception, exceptions.Throttled):
+        return problems.too_often("API", exception.wait)
     for kind_of, kind in _KINDS:
         if isinstance(exception, kind_of):
             return Problem(kind=kind, resource="request", message=_sentence(exception), details=_details(exception))

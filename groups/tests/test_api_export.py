@@ -66,7 +66,7 @@ def test_it_fails_with_the_error_object(api, listed):
 
 
 def test_other_formats_are_not_there(api, listed):
-    assert api("GET", f"{GROUPS}?format=xml", expect=404)["kind"] == "not_found"
+    assert api("GET", f"{GROUPS}?format=xml", expect=406)["kind"] == "not_acceptable"
 
 
 @pytest.mark.parametrize("cell", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\nx"])

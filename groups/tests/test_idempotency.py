@@ -82,3 +82,19 @@ def test_one_whose_process_died_is_taken_over():
 def test_keys_of_any_characters_and_empty_answers():
     assert ask(lambda: (204, None), key="\x00 é" * 50) == (204, None)
     assert ask(Act(), key="\x00 é" * 50) == (204, None)
+
+
+def test_an_answer_is_kept_sealed():
+    ask(lambda: (201, {"token": "kaas_secret"}))
+    row = IdempotentRequest.objects.get()
+    assert "kaas_secret" not in str(vars(row)) and row.status == 201
+    assert ask(Act()) == (201, {"token": "kaas_secret"})
+
+
+def test_a_seal_of_another_secret_is_told_and_nothing_is_done_twice(settings):
+    ask(Act())
+    settings.SECRET_KEY = "another"
+    act = Act()
+    with pytest.raises(Problem) as lost:
+        ask(act)
+    assert lost.value.code == "ANSWER_LOST" and act.count == 0

@@ -55,10 +55,10 @@ def test_counts_stand_in_redis_for_every_process(feed):
 
 
 def test_without_redis_each_process_counts_alone(settings):
-    settings.KAAS_REDIS_URL = "unix:///nowhere/valkey.sock"
+    settings.KAAS_REDIS_URL = "unix:///nowhere/rates.sock"
     rate = Rate(name="alone", count=1, window_s=60)
     with structlog.testing.capture_logs() as logs:
         assert take(rate, "ann") is None and take(rate, "ann") is not None
         forgive(rate, "ann")
         assert take(rate, "ann") is None
-    assert {line["event"] for line in logs} == {"rates_counted_alone"}
+    assert [line["event"] for line in logs] == ["rates_counted_alone"]  # said once, not at every request

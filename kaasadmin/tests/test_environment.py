@@ -34,6 +34,7 @@ def test_values_are_typed():
             "KAAS_READ_ONLY": "local, staging,",
             "KAAS_TRUSTED_ORIGINS": "https://a.example,https://b.example",
             "KAAS_BASE_PATH": "kafka/console/",
+            "KAAS_TRUSTED_PROXIES": "10.0.0.0/8, ::1",
             "KAAS_HTTPS": "1",
             "KAAS_LOG_FORMAT": "json",
             "KAAS_LAG_KEPT": "5s:10m  2m:1d",
@@ -42,6 +43,7 @@ def test_values_are_typed():
     assert settings.lag_kept == ((5_000, 600_000), (120_000, 86_400_000))
     assert settings.broker_bootstrap == "127.0.0.1:19092" and settings.read_only == ("local", "staging")
     assert settings.trusted_origins == ("https://a.example", "https://b.example")
+    assert settings.trusted_proxies == ("10.0.0.0/8", "::1/128")
     assert settings.base_path == "/kafka/console" and settings.https and settings.log_format == "json"
 
 
@@ -56,6 +58,9 @@ def test_values_are_typed():
         ("KAAS_HTTPS", "yes"),
         ("KAAS_LOG_FORMAT", "xml"),
         ("KAAS_LOG_LEVEL", "LOUD"),
+        ("KAAS_TRUSTED_PROXIES", "proxy.example"),
+        ("KAAS_TRUSTED_PROXIES", "10.0.0.0/33"),
+        ("KAAS_API_PER_MINUTE", "0"),
         ("KAAS_BASE_PATH", "/a/../b"),
         ("KAAS_BASE_PATH", "/a?b"),
         ("KAAS_LAG_KEPT", "10s"),

@@ -8,7 +8,7 @@ import logging
 import pytest
 import structlog
 
-from kaasadmin.logs import configure_logs
+from kaasadmin.logs import bind_request_id, configure_logs, task_asked, task_began, task_ended
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +70,35 @@ def test_answers_that_were_chosen_are_no_events(capsys):
         "answered 500",
         "without a status",
     ]
+
+
+def bound():
+    return structlog.contextvars.get_contextvars()
+
+
+@pytest.mark.parametrize(("given", "kept"), [("proxy-17.a_B", True), ("", False), ("x" * 65, False), ("a b", False)])
+def test_an_id_is_kept_when_it_is_sane_and_nothing_else_is(given, kept):
+    structlog.contextvars.bind_contextvars(of="the request before")
+    told = bind_request_id(given)
+    assert (told == given) is kept and bound() == {"request_id": told}
+
+
+class Task:
+    name = "groups.tasks.history_write"
+
+    def __init__(self, **request):
+        self.request = request
+
+
+def test_a_task_has_its_own_id_or_that_of_the_request_that_asked_for_it():
+    structlog.contextvars.clear_contextvars()
+    headers = {}
+    task_asked(headers=headers)
+    task_began(task=Task(**headers), task_id="t1")
+    assert bound() == {"request_id": "t1", "task": Task.name}
+    bind_request_id("r1")
+    task_asked(headers=headers)
+    task_began(task=Task(**headers), task_id="t2")
+    assert bound()["request_id"] == "r1"
+    task_ended()
+    assert bound() == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import structlog
 from django.test import AsyncClient, Client
 
 
@@ -31,3 +32,26 @@ def test_a_proxys_id_is_kept_when_it_is_sane(given, kept):
 async def test_it_serves_async_stacks_too():
     response = await AsyncClient().get("/healthz")
     assert response["X-Request-ID"] and response["Content-Security-Policy"]
+
+
+def test_writes_are_logged_with_what_was_answered_and_reads_only_for_whoever_looks(db, client):
+    with structlog.testing.capture_logs() as logs:
+        client.post("/logout/")
+        client.get("/login/")
+        client.get("/healthz")
+    told = [(line["log_level"], line["method"], line["path"], line["status"]) for line in logs]
+    assert told == [("info", "POST", "/logout/", 302), ("debug", "GET", "/login/", 200)]
+    assert logs[0]["duration_ms"] >= 0
+
+
+def test_behind_tls_browsers_come_over_tls_only(settings):
+    assert "Strict-Transport-Security" not in Client().get("/healthz", secure=True)
+    settings.SECURE_HSTS_SECONDS = 1_000
+    client = Client()  # middleware reads the setting once
+    assert client.get("/healthz", secure=True)["Strict-Transport-Security"] == "max-age=1000"
+    assert "Strict-Transport-Security" not in client.get("/healthz")
+
+
+def test_other_sites_may_not_use_what_is_ours(client):
+    answer = client.get("/healthz")
+    assert answer["Cross-Origin-Resource-Policy"] == "same-origin" and "camera=()" in answer["Permissions-Policy"]
