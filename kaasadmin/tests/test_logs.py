@@ -13,11 +13,12 @@ from kaasadmin.logs import bind_request_id, configure_logs, task_asked, task_beg
 
 @pytest.fixture(autouse=True)
 def as_it_was():
+    """The very configuration of before: loggers that were used already hold on to its list of processors."""
     root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+    handlers, level, configuration = list(root.handlers), root.level, structlog.get_config()
     yield
     root.handlers, root.level = handlers, level
-    configure_logs(log_format="console", log_level="INFO")
+    structlog.configure(**configuration)
 
 
 def logged(capsys, log_format):
