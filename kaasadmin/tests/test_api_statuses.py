@@ -29,6 +29,7 @@ CALLS = {
     "group_delete": ("DELETE", IDLE),
     "members_list": ("GET", f"{SHOP}members/"),
     "member_remove": ("DELETE", f"{SHOP}members/one-1/", {"reason": "stuck"}),
+    "lag_list": ("GET", f"{SHOP}lag/"),
     "rebalances_list": ("GET", f"{SHOP}rebalances/"),
     "rebalance_get": ("GET", f"{SHOP}rebalances/1/"),
     "offsets_list": ("GET", f"{IDLE}offsets/"),
