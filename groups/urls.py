@@ -3,9 +3,10 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
-from groups.views import access, clusters, groups
+from groups.views import access, clusters, groups, lag
 
 _group = [
+    path("lag/", lag.lag, name="lag"),
     path("rebalances/", groups.rebalances, name="rebalances"),
     path("rebalances/<int:number>/", groups.rebalance, name="rebalance"),
     path("members/<str:member>/remove/", groups.member_remove, name="member_remove"),

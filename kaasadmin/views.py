@@ -17,6 +17,7 @@ from groups.backups import backup_latest
 from groups.keys import key_of
 from groups.problems import NOT_FOUND, Problem
 from groups.views.base import id_from, page, show
+from groups.views.lag import lag_panel
 from groups.views.phase import phase_words
 from offsets.selectors import offset_list
 
@@ -55,6 +56,7 @@ def group(request: HttpRequest, principal: Principal, cluster: str, group: str) 
         "phase": phase_words(row),
         "members": row["members"] if everybody else row["members"][:MEMBERS_SHOWN],
         "history": history,
+        "lag": lag_panel(principal, cluster, group_id),
         "offsets": offsets,
         "offset_rows": offsets["items"] if everything else offsets["items"][:OFFSETS_SHOWN],
         "offset_topics": sorted({one["topic"] for one in offsets["items"]}),

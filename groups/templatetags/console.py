@@ -111,6 +111,12 @@ def number(value: Any) -> str:
 
 
 @register.filter
+def rate(per_s: float) -> str:
+    """Records per second: 1,204/s; small rates keep a digit."""
+    return f"{per_s:,.0f}/s" if per_s >= 10 else f"{per_s:.1f}/s"
+
+
+@register.filter
 def duration(milliseconds: float | str | None) -> str:
     """A duration in its largest sensible unit: 250 ms, 1.9 s, 45 s, 12 min, 9 h, 3 d."""
     if milliseconds is None or milliseconds == "":

@@ -25,6 +25,7 @@ PAGES = {
     "group of long names": f"{LIST}{LONG}/",
     "group without members": f"{LIST}nightly-report/",
     "group that is not there": f"{LIST}never-seen/",
+    "lag": f"{GROUP}lag/",
     "rebalances": f"{GROUP}rebalances/",
     "reset": f"{LIST}nightly-report/reset/",
     "deleting a group": f"{LIST}nightly-report/delete/",
