@@ -19,7 +19,7 @@ def cause_text(cause: str, member_id: str | None, detail: dict[str, Any]) -> str
     sentence = _SENTENCES.get(cause)
     if sentence is None:
         return cause.replace("_", " ").capitalize() + "."
-    return sentence(_who(member_id, detail), detail)
+    return sentence(name_in(member_id, detail), detail)
 
 
 def seconds(milliseconds: int) -> str:
@@ -29,7 +29,7 @@ def seconds(milliseconds: int) -> str:
     return f"{milliseconds / 1_000:.1f}".rstrip("0").rstrip(".") + " s"
 
 
-def _who(member_id: str | None, detail: dict[str, Any]) -> str:
+def name_in(member_id: str | None, detail: dict[str, Any]) -> str:
     """The name that an operator knows a member by: its instance, else its client, else its member id."""
     return detail.get("instance_id") or detail.get("client_id") or member_id or "A member"
 

@@ -15,6 +15,7 @@ import msgspec
 
 from groups.causes import cause_text
 from groups.choices import WITHOUT_MEMBERS
+from groups.flapping import advice
 from groups.index import GroupRow
 from groups.keys import key_of
 from groups.lag.states import Lag, group_lag, judged, lag_of
@@ -254,6 +255,7 @@ def rebalance_row(record: RebalanceRecord) -> dict[str, Any]:
         "started_at": iso(record.started_at),
         "ended_at": iso(record.ended_at),
         "cause_text": cause_text(record.cause, record.member_id, record.detail),
+        "advice": advice(record.cause, record.detail),
         "also": [also_row(one) for one in record.also],
     }
 
@@ -271,11 +273,12 @@ def event_row(event: Event) -> dict[str, Any]:
 
 def also_row(also: Mapping[str, Any]) -> dict[str, Any]:
     """A cause that came while a rebalance ran."""
-    cause, member_id = str(also.get("cause", "")), also.get("member_id")
+    cause, member_id, detail = str(also.get("cause", "")), also.get("member_id"), also.get("detail") or {}
     return {
         "cause": cause,
-        "cause_text": cause_text(cause, member_id, also.get("detail") or {}),
+        "cause_text": cause_text(cause, member_id, detail),
         "member_id": member_id,
+        "detail": detail,
     }
 
 

@@ -9,6 +9,7 @@ Must not know: requests, templates.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ from groups.clusters import Cluster, clusters
 from groups.extension import described_beside
 from groups.feeds import ClusterFeed, feed_of
 from groups.fields import id_digest
+from groups.flapping import LOOKED_AT, flapping
 from groups.index import GroupRow
 from groups.lag.ends import TopicLog
 from groups.models import AuditRow, Rebalance, Token
@@ -141,20 +143,40 @@ def member_list(principal: Principal, cluster_name: str, group_id: str) -> Row:
     return {**listing(row["members"]), "snapshot_age_ms": row["snapshot_age_ms"]}
 
 
-def rebalance_list(principal: Principal, cluster_name: str, group_id: str, *, page: int, page_size: int) -> Row:
-    """A group's rebalances, the newest first; those of a deleted group stay until the history forgets them.
+def rebalance_list(
+    principal: Principal,
+    cluster_name: str,
+    group_id: str,
+    *,
+    causes: Iterable[str] = (),
+    begin: datetime | None = None,
+    end: datetime | None = None,
+    page: int,
+    page_size: int,
+) -> Row:
+    """A group's rebalances, the newest first, of these causes (all when none is named) and this time; beside them what makes
+    the group flap now. Those of a deleted group stay until the history forgets them.
 
     Raises Problem (404) for a group that is not there and never rebalanced.
     """
     cluster = cluster_of(principal, cluster_name)
     require_visible(principal, cluster, group_id)
-    rows = Rebalance.objects.of_group(cluster.name, group_id)
-    total = rows.count()
-    if not total:
+    everything = Rebalance.objects.of_group(cluster.name, group_id)
+    if not everything.exists():
         group_snapshot(principal, cluster_name, group_id)
+    given = {"cause__in": list(causes), "ended_at__gte": begin, "ended_at__lt": end}
+    rows = everything.filter(**{name: value for name, value in given.items() if value})
     first = (page - 1) * page_size
     items = [_history_row(row) for row in rows[first : first + page_size]]
-    return listing(items, total=total, page=page)
+    found = flapping(_records(everything[:LOOKED_AT]), now_ms())
+    return {
+        **listing(items, total=rows.count(), page=page),
+        "flapping": None if found is None else asdict(found),
+    }
+
+
+def _records(rows: Iterable[Rebalance]) -> list[RebalanceRecord]:
+    return [msgspec.convert(row.record, RebalanceRecord) for row in rows]
 
 
 def rebalance_get(principal: Principal, cluster_name: str, group_id: str, number: int) -> Row:

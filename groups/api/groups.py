@@ -11,7 +11,7 @@ from groups import selectors, services
 from groups.api import serializers as shapes
 from groups.api.base import ApiView, WriteParameters, group_of, member_of
 from groups.api.export import CsvRenderer, csv_chunks
-from groups.api.parameters import GroupListParameters, PageParameters, group_query
+from groups.api.parameters import GroupListParameters, RebalanceListParameters, group_query, rebalance_query
 from groups.api.schema import WRITES, failures
 
 
@@ -103,13 +103,13 @@ class RebalanceListView(ApiView):
 
     @extend_schema(
         operation_id="rebalances_list",
-        parameters=[PageParameters],
+        parameters=[RebalanceListParameters],
         responses={200: shapes.RebalanceList, **failures(400, 404, 503)},
     )
     def get(self, request, cluster: str, group: str):
         """What made the group rebalance, the newest first."""
-        page = self.parameters(PageParameters)
-        return Response(selectors.rebalance_list(self.principal(), cluster, group_of(group), **page))
+        asked = rebalance_query(self.parameters(RebalanceListParameters))
+        return Response(selectors.rebalance_list(self.principal(), cluster, group_of(group), **asked))
 
 
 class RebalanceView(ApiView):

@@ -14,6 +14,7 @@ from rest_framework import serializers
 from groups.api.base import StrictSerializer
 from groups.choices import GroupState, GroupType
 from groups.query import ORDERINGS, GroupQuery, Regex
+from kaas.feed.types import CAUSES
 
 PAGE_SIZE_LIMIT = 1_000
 PATTERN_LIMIT = 1_000
@@ -76,6 +77,24 @@ def group_query(given: dict[str, Any], visible: Callable[[str], bool] = lambda g
         page_size=given["page_size"],
         visible=visible,
     )
+
+
+class RebalanceListParameters(PageParameters):
+    """Which rebalances of a group. `from` and `to` are ISO 8601 with their zone: it ended then or later, and before."""
+
+    cause = serializers.MultipleChoiceField(choices=CAUSES, required=False)
+    to = MomentField(required=False)
+
+    def get_fields(self):
+        fields = super().get_fields()
+        fields["from"] = MomentField(required=False)
+        return fields
+
+
+def rebalance_query(given: dict[str, Any]) -> dict[str, Any]:
+    """Checked parameters as `selectors.rebalance_list` takes them."""
+    names = {"cause": "causes", "from": "begin", "to": "end"}
+    return {names.get(name, name): value for name, value in given.items()}
 
 
 class AuditParameters(PageParameters):

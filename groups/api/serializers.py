@@ -146,6 +146,7 @@ class AlsoCause(serializers.Serializer):
     cause = serializers.CharField()
     cause_text = serializers.CharField()
     member_id = serializers.CharField(allow_null=True)
+    detail = serializers.DictField()
 
 
 class RunningRebalance(serializers.Serializer):
@@ -220,6 +221,7 @@ class Rebalance(serializers.Serializer):
     cause_text = serializers.CharField()
     member_id = serializers.CharField(allow_null=True)
     detail = serializers.DictField()
+    advice = serializers.CharField(allow_null=True, help_text="What to look at, and the setting that matters.")
     also = AlsoCause(many=True)
     outcome = serializers.CharField()
     generation_before = serializers.IntegerField()
@@ -232,8 +234,20 @@ class Rebalance(serializers.Serializer):
     without_ms = serializers.DictField(child=serializers.IntegerField())
 
 
+class Flapping(serializers.Serializer):
+    """What makes a group rebalance again and again: in `count` of the last `of` rebalances."""
+
+    cause = serializers.CharField()
+    who = serializers.CharField(allow_blank=True)
+    count = serializers.IntegerField()
+    of = serializers.IntegerField()
+    text = serializers.CharField()
+    advice = serializers.CharField(allow_null=True)
+
+
 class RebalanceList(Listing):
     items = Rebalance(many=True)
+    flapping = Flapping(allow_null=True)
 
 
 class Topic(serializers.Serializer):

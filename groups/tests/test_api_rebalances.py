@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from groups.history import history_write
@@ -55,6 +57,40 @@ def test_it_pages(api, history):
 
 def test_it_shows_one(api, history):
     assert api("GET", f"{REBALANCES}2/")["cause"] == "session_expired"
+
+
+def test_it_filters_by_cause_and_time(api, history):
+    asked = "cause=member_joined&cause=session_expired"
+    assert [row["number"] for row in api("GET", f"{REBALANCES}?{asked}")["items"]] == [2, 1]
+    began = quote(api("GET", f"{REBALANCES}3/")["ended_at"])
+    assert next(row["number"] for row in api("GET", f"{REBALANCES}?from={began}")["items"]) == 3
+    assert api("GET", f"{REBALANCES}?to=2026-01-01T00:00:00Z")["total"] == 0
+
+
+@pytest.mark.parametrize("query", ["cause=boredom", "from=2026-01-01T00:00:00", "to=yesterday", "colour=blue"])
+def test_it_refuses_what_makes_no_sense(api, history, query):
+    assert api("GET", f"{REBALANCES}?{query}", expect=400)["details"]
+
+
+def test_flapping_is_named_with_advice_whatever_is_filtered(api, history):
+    assert api("GET", REBALANCES)["flapping"] is None
+    detail = {"client_id": "two", "silent_ms": 11_000, "timeout_ms": 10_000}
+    for _ in range(2):
+        history.event("shop", "rebalance_completed", rebalance=rebalance_record(cause="session_expired", detail=detail))
+    history_write("local")
+    told = api("GET", f"{REBALANCES}?cause=member_joined")["flapping"]
+    assert (told["cause"], told["who"], told["count"], told["of"]) == ("session_expired", "two", 3, 4)
+    assert told["text"] == "3 of the last 4 rebalances: two silent past its 10 s session."
+    assert told["advice"].startswith("Its process stopped answering for 10 s to 11 s each time: look for pauses")
+
+
+def test_what_came_while_it_ran_keeps_its_detail(api, feed, db):
+    also = [{"cause": "member_left", "member_id": "a-1", "detail": {"client_id": "a", "reason": "closed"}}]
+    feed.group(snapshot("shop"))
+    feed.event("shop", "rebalance_completed", rebalance=rebalance_record(also=also))
+    history_write("local")
+    (one,) = api("GET", f"{REBALANCES}1/")["also"]
+    assert (one["cause_text"], one["detail"]["reason"]) == ("a left: closed.", "closed")
 
 
 @pytest.mark.parametrize("number", ["4", "0", "99999999999999999999", "x"])

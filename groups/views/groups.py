@@ -17,11 +17,12 @@ from django.views.decorators.http import require_GET
 from groups import selectors, services
 from groups.access import Principal, cluster_of
 from groups.api import serializers as shapes
-from groups.api.parameters import GroupListParameters, PageParameters, group_query
+from groups.api.parameters import GroupListParameters, RebalanceListParameters, group_query, rebalance_query
 from groups.choices import GroupState, GroupType
 from groups.problems import INVALID, Problem, not_found
 from groups.views.base import Context, checked_or_problem, given, id_from, page, show
 from groups.views.listing import FILTERS, LISTS, columns, counters, is_filtered, pages
+from kaas.feed.types import CAUSES
 
 
 @require_GET
@@ -77,11 +78,13 @@ def _shorter(request: HttpRequest) -> str | None:
 def rebalances(request: HttpRequest, principal: Principal, cluster: str, group: str) -> HttpResponse:
     """Every rebalance of a group that is remembered."""
     group_id = id_from(group, "group")
-    asked = checked_or_problem(PageParameters, given(request.GET))
-    answer = selectors.rebalance_list(principal, cluster, group_id, **asked)
+    asked = checked_or_problem(RebalanceListParameters, given(request.GET, ["cause"]))
+    answer = selectors.rebalance_list(principal, cluster, group_id, **rebalance_query(asked))
     context = {
         "group": {"group_id": group_id, "key": group},
         "history": answer,
+        "asked": asked,
+        "causes": CAUSES,
         "pages": pages(page=asked["page"], page_size=asked["page_size"], total=answer["total"]),
         "section": "groups",
     }
