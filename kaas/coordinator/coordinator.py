@@ -6,7 +6,7 @@ Rules: see the package. `handle` never fails on anything a client sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from kaas.coordinator import offsets, replay, retention, staging, timers
@@ -15,6 +15,7 @@ from kaas.coordinator.classic import heartbeat, join, leave, members, rebalance,
 from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.config import CoordinatorConfig
+from kaas.coordinator.core import Core, Follower
 from kaas.coordinator.effects import Effect
 from kaas.coordinator.events import (
     ClockMoved,
@@ -36,8 +37,7 @@ from kaas.coordinator.events import (
     WriteFailed,
     Written,
 )
-from kaas.coordinator.group import Group, new_group
-from kaas.coordinator.outbox import InFlight, Outbox
+from kaas.coordinator.outbox import InFlight
 from kaas.coordinator.records import TRANSACTION_RECORDS
 from kaas.coordinator.transactions import adding, ending, expiry, producers
 from kaas.coordinator.transactions.events import (
@@ -47,34 +47,19 @@ from kaas.coordinator.transactions.events import (
     MarkersFailed,
     MarkersWritten,
 )
-from kaas.coordinator.transactions.holder import Holder
 from kaas.errors import ErrorCode
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE
 
 
-class Coordinator:
-    """Groups and transactions by id, and what is in flight to the journal.
-
-    `loading`: the state on disk is still being read. `broken`: groups whose stored state cannot be read, with the reason;
-    they answer that they are loading until an operator decides. `retention_queue`: groups that this round of the retention
-    check has not looked at yet; `expiry_queue` the same of transactional ids.
-    """
+class Coordinator(Core):
+    """The core with a door: which module decides about which event, and what happens when a timer is due."""
 
     def __init__(self, config: CoordinatorConfig) -> None:
-        self.config = config
-        self.groups: dict[str, Group] = {}
-        self.transactions: dict[str, Holder] = {}
-        self.broken: Mapping[str, str] = {}
-        self.broken_transactions: Mapping[str, str] = {}
-        self.loading = True
-        self.out = Outbox()
-        self.wall_offset_ms = 0
-        self.retention_queue: list[str] = []
-        self.expiry_queue: list[str] = []
+        super().__init__(config)
         self._deciders: dict[type, Callable[[Any, int], None]] = {
             Heartbeat: lambda event, now: heartbeat.heartbeat(self, event, now),
             Commit: lambda event, now: offsets.commit(self, event, now),
-            Join: self.join,
+            Join: lambda event, now: join.join(self, event, now),
             Sync: lambda event, now: sync.sync(self, event, now),
             Leave: lambda event, now: leave.leave(self, event, now),
             StageOffsets: lambda event, now: staging.stage(self, event, now),
@@ -109,61 +94,15 @@ class Coordinator:
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """Decide about one event. The effects are to be carried out in order."""
         self._deciders[type(event)](event, now_ms)
+        while self.again:
+            event = self.again.popleft()
+            self._deciders[type(event)](event, now_ms)
         return self.out.take()
-
-    # What the deciding modules need
-
-    def wall_ms(self, now_ms: int) -> int:
-        """Wall time, ms since 1970."""
-        return now_ms + self.wall_offset_ms
-
-    def is_loading(self, group_id: str) -> bool:
-        """Whether the state of this group is still being read, or cannot be."""
-        return self.loading or (bool(self.broken) and group_id in self.broken)
-
-    def is_loading_transaction(self, transactional_id: str) -> bool:
-        """Whether the state of this transactional id is still being read, or cannot be."""
-        return self.loading or (bool(self.broken_transactions) and transactional_id in self.broken_transactions)
-
-    def unavailable(self, group_id: str) -> ErrorCode:
-        """Why no request about this group can be taken at all, or NONE."""
-        if self.is_loading(group_id):
-            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        group = self.groups.get(group_id)
-        if group is not None and group.deleting:  # as good as Dead: a group of this name will be another one
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return ErrorCode.NONE
-
-    def classic(self, group_id: str) -> ClassicGroup | None:
-        """The membership of a group that is there."""
-        group = self.groups.get(group_id)
-        return None if group is None else group.classic
-
-    def create(self, group_id: str) -> Group:
-        """A group that was not there. It is newer than the tombstone of one of its name."""
-        group = self.groups[group_id] = new_group(group_id)
-        group.epoch, group.version = self.out.settled_order
-        self.out.announce(group_id, GroupCreated())
-        return group
-
-    def join(self, event: Join, now_ms: int) -> None:
-        """A Join, when it comes and when it has to be judged anew."""
-        join.join(self, event, now_ms)
-
-    def forget_timers(self, group: ClassicGroup) -> None:
-        """Nothing about this group is to happen any more."""
-        for member_id in group.members:
-            self.out.cancel_timer(timers.session(group.group_id, member_id))
-            self.out.cancel_timer(timers.new_member(group.group_id, member_id))
-        for member_id in group.pending:
-            self.out.cancel_timer(timers.pending_member(group.group_id, member_id))
-        for make in (timers.initial_delay, timers.rebalance, timers.sync):
-            self.out.cancel_timer(make(group.group_id))
 
     # Events that are not requests
 
     def _member_timer(
-        self, decide: Callable[[Coordinator, ClassicGroup, Any, int], None]
+        self, decide: Callable[[Core, ClassicGroup, Any, int], None]
     ) -> Callable[[ClassicGroup, str, int], None]:
         def expired(group: ClassicGroup, member_id: str, now_ms: int) -> None:
             member = group.members.get(member_id)
@@ -196,7 +135,7 @@ class Coordinator:
             if settled.follower is not None:
                 settled.follower.failed(self, now_ms)
 
-    def _apply(self, durable: InFlight) -> None:
+    def _apply(self, durable: InFlight[Follower]) -> None:
         """Put a durable record into the state."""
         group_id, record = durable.group_id, durable.record
         if record is None or isinstance(record, TRANSACTION_RECORDS):

@@ -10,7 +10,7 @@ Source: PROTOCOL 2.6 and 2.9 in docs/PROTOCOL.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -21,15 +21,13 @@ from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.members import heard
 from kaas.coordinator.classic.rebalance import enter
 from kaas.coordinator.classic.states import TABLE, State
+from kaas.coordinator.core import Core
 from kaas.coordinator.events import Commit, CommitRow, DeleteGroup, DeleteOffsets, TopicDeleted
 from kaas.coordinator.group import Group
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
 from kaas.coordinator.records import GroupDeleted, OffsetsCommitted, OffsetsDeleted, OffsetsStaged
 from kaas.errors import ErrorCode
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE
-
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
 NOBODY = -1
 """The generation of a commit that is no member's."""
@@ -38,7 +36,7 @@ COMMITTED = CommitAnswer(ErrorCode.NONE)
 REFUSED = CommitAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
-def commit(core: Coordinator, event: Commit, now_ms: int) -> None:
+def commit(core: Core, event: Commit, now_ms: int) -> None:
     """Handle an OffsetCommit."""
     code = check_commit(core, event)
     if code:
@@ -56,7 +54,7 @@ def commit(core: Coordinator, event: Commit, now_ms: int) -> None:
     core.out.persist(event.group_id, OffsetsCommitted(entries), Committed(event, entries, answer))
 
 
-def check_commit(core: Coordinator, event: Commit) -> ErrorCode:
+def check_commit(core: Core, event: Commit) -> ErrorCode:
     """Whether this group takes this commit. The empty group id is legal here (KAFKA-6773)."""
     if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
         return code
@@ -82,7 +80,7 @@ def check_committer(group: ClassicGroup, event: Commit) -> ErrorCode:
 
 
 def entries_of(
-    core: Coordinator, rows: tuple[CommitRow, ...], retention_ms: int | None, wall_ms: int
+    core: Core, rows: tuple[CommitRow, ...], retention_ms: int | None, wall_ms: int
 ) -> tuple[list[tuple[str, int, OffsetEntry]], dict[int, ErrorCode] | None]:
     """What to keep, and the rows (by index) whose metadata is too long; length counts UTF-16 units, as Java's does."""
     limit = core.config.offset_metadata_max_bytes
@@ -117,22 +115,22 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
     entries: list[tuple[str, int, OffsetEntry]]
     answer: CommitAnswer
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.event.reply_to, self.answer)
         partitions = tuple((topic, partition) for topic, partition, _ in self.entries)
         core.out.announce(self.event.group_id, OffsetsChanged(kind=self.kind(core), partitions=partitions))
 
-    def kind(self, core: Coordinator) -> str:
+    def kind(self, core: Core) -> str:
         """Offsets of a group of members that nobody of it committed were put there by an operator."""
         group = core.classic(self.event.group_id)
         by_operator = self.event.generation < 0 and group is not None and bool(group.protocol_type)
         return "offsets_reset" if by_operator else "offsets_committed"
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.event.reply_to, REFUSED)
 
 
-def delete_offsets(core: Coordinator, event: DeleteOffsets) -> None:
+def delete_offsets(core: Core, event: DeleteOffsets) -> None:
     """Handle an OffsetDelete. What a live member reads is not deleted under it."""
     if not event.group_id:
         core.out.reply(event.reply_to, DeleteOffsetsAnswer(code=ErrorCode.INVALID_GROUP_ID))
@@ -160,7 +158,7 @@ def delete_offsets(core: Coordinator, event: DeleteOffsets) -> None:
     core.out.persist(event.group_id, OffsetsDeleted(gone, "deleted"), follower)
 
 
-def delete_topic(core: Coordinator, event: TopicDeleted) -> None:
+def delete_topic(core: Core, event: TopicDeleted) -> None:
     """Drop the offsets of a topic that is gone, those of commits on their way among them: a topic made anew under its name
     must not inherit them."""
     gone: dict[str, dict[OffsetKey, None]] = {}
@@ -178,7 +176,7 @@ def delete_topic(core: Coordinator, event: TopicDeleted) -> None:
         drop(core, group_id, list(keys), "topic_deleted")
 
 
-def drop(core: Coordinator, group_id: str, partitions: list[OffsetKey], why: str) -> None:
+def drop(core: Core, group_id: str, partitions: list[OffsetKey], why: str) -> None:
     """Delete offsets that nobody asked to delete."""
     core.out.persist(group_id, OffsetsDeleted(partitions, why), OffsetsGone(group_id, partitions, why=why))
 
@@ -192,19 +190,19 @@ class OffsetsGone(msgspec.Struct, frozen=True):
     answer: DeleteOffsetsAnswer | None = None
     why: str = "deleted"
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         if self.answer is not None:
             core.out.reply(self.reply_to, self.answer)
         core.out.announce(
             self.group_id, OffsetsChanged(kind="offsets_deleted", partitions=tuple(self.partitions), why=self.why)
         )
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         if self.answer is not None:
             core.out.reply(self.reply_to, DeleteOffsetsAnswer(code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
-def check_delete(core: Coordinator, group_id: str) -> tuple[ErrorCode, Group | None]:
+def check_delete(core: Core, group_id: str) -> tuple[ErrorCode, Group | None]:
     """The group, or why there is none to delete from."""
     if (code := core.unavailable(group_id)) is not ErrorCode.NONE:
         return code, None
@@ -212,7 +210,7 @@ def check_delete(core: Coordinator, group_id: str) -> tuple[ErrorCode, Group | N
     return (ErrorCode.GROUP_ID_NOT_FOUND if group is None else ErrorCode.NONE), group
 
 
-def delete_group(core: Coordinator, event: DeleteGroup, now_ms: int) -> None:
+def delete_group(core: Core, event: DeleteGroup, now_ms: int) -> None:
     """Handle one group of a DeleteGroups: only a group without members goes."""
     code, group = check_delete(core, event.group_id)
     if group is None:
@@ -223,7 +221,7 @@ def delete_group(core: Coordinator, event: DeleteGroup, now_ms: int) -> None:
         bury(core, group, now_ms, "deleted", event.reply_to)
 
 
-def bury(core: Coordinator, group: Group, now_ms: int, why: str, reply_to: Any = None) -> None:
+def bury(core: Core, group: Group, now_ms: int, why: str, reply_to: Any = None) -> None:
     """Make the end of a group durable. Until then it can be looked at and takes no request."""
     group.deleting = True
     core.out.persist(group.group_id, GroupDeleted(core.wall_ms(now_ms), why), Buried(reply_to, group, why))
@@ -236,14 +234,14 @@ class Buried(msgspec.Struct, frozen=True):
     group: Group
     why: str
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         core.forget_timers(self.group.classic)
         enter(core, self.group.classic, State.DEAD, now_ms)
         core.out.announce(self.group.group_id, GroupGone(kind=f"group_{self.why}"))
         if self.reply_to is not None:
             core.out.reply(self.reply_to, DeleteGroupAnswer(ErrorCode.NONE))
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         self.group.deleting = False
         if self.reply_to is not None:
             core.out.reply(self.reply_to, DeleteGroupAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE))

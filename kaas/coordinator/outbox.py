@@ -2,13 +2,13 @@
 
 Job: collect the effects of one event in order; remember, per record in flight, what its decision wants done afterwards.
 Rules: records get growing sequence numbers and are written in that order; `settle` gives them back in that order.
-Must not know: what the records mean.
+Must not know: what the records mean, and what their followers do.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -17,50 +17,28 @@ from kaas.coordinator.effects import Announce, CancelTimer, Effect, Persist, Rep
 from kaas.coordinator.records import TRANSACTION_RECORDS, Record
 from kaas.coordinator.timers import TimerKey
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
+F = TypeVar("F")
+"""Whoever follows a record."""
 
 
-class Follower(Protocol):
-    """What a decision does when its record is durable (and applied), or cannot be."""
-
-    def written(self, core: Coordinator, now_ms: int) -> None: ...
-
-    def failed(self, core: Coordinator, now_ms: int) -> None: ...
-
-
-class Answering(msgspec.Struct, frozen=True, kw_only=True):
-    """Replies to a request: with `answer` when the record before it is durable, with `refusal` when it cannot be."""
-
-    to: Any
-    answer: Any
-    refusal: Any
-
-    def written(self, core: Coordinator, now_ms: int) -> None:
-        core.out.reply(self.to, self.answer)
-
-    def failed(self, core: Coordinator, now_ms: int) -> None:
-        core.out.reply(self.to, self.refusal)
-
-
-class InFlight(msgspec.Struct):
+class InFlight(msgspec.Struct, Generic[F]):
     """A record on its way to the journal, and who follows it. A second follower has an entry without a record."""
 
     seq: int
     epoch: int
     group_id: str
     record: Record | None
-    follower: Follower | None
+    follower: F | None
 
 
-class Outbox:
+class Outbox(Generic[F]):
     """Effects of the event that is being handled, and the records in flight. `epoch` is that of records from now on."""
 
     __slots__ = ("effects", "epoch", "in_flight", "seq", "settled")
 
     def __init__(self) -> None:
         self.effects: list[Effect] = []
-        self.in_flight: deque[InFlight] = deque()
+        self.in_flight: deque[InFlight[F]] = deque()
         self.seq = 0
         self.settled = 0
         self.epoch = 0
@@ -82,13 +60,13 @@ class Outbox:
     def announce(self, group_id: str, what: Announcement) -> None:
         self.effects.append(Announce(group_id, what))
 
-    def persist(self, group_id: str, record: Record, follower: Follower | None = None) -> None:
+    def persist(self, group_id: str, record: Record, follower: F | None = None) -> None:
         """Write a record; it is applied to the state, and then `follower` is told."""
         self.seq += 1
         self.in_flight.append(InFlight(self.seq, self.epoch, group_id, record, follower))
         self.effects.append(Persist(self.seq, group_id, self.epoch, record))
 
-    def follow(self, group_id: str, follower: Follower) -> None:
+    def follow(self, group_id: str, follower: F) -> None:
         """Tell one more follower of the record of this group that was persisted last."""
         self.in_flight.append(InFlight(self.seq, self.epoch, group_id, None, follower))
 
@@ -97,7 +75,7 @@ class Outbox:
         """(epoch, sequence number) of what has settled: lower than those of every record in flight or yet to come."""
         return (self.in_flight[0].epoch if self.in_flight else self.epoch), self.settled
 
-    def settle(self, up_to: int) -> list[InFlight]:
+    def settle(self, up_to: int) -> list[InFlight[F]]:
         """What is in flight up to this number, oldest first; it is not in flight any more."""
         self.settled = max(self.settled, up_to)
         settled = []
@@ -105,7 +83,7 @@ class Outbox:
             settled.append(self.in_flight.popleft())
         return settled
 
-    def disown(self, group_id: str) -> list[Follower]:
+    def disown(self, group_id: str) -> list[F]:
         """The followers of all that is in flight for a group that is not ours any more; its records are not applied here."""
         followers = []
         for row in self.in_flight:

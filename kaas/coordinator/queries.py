@@ -8,18 +8,15 @@ Source: PROTOCOL 2.8 and 2.10 in docs/PROTOCOL.md.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from kaas.coordinator.classic.group import Member
 from kaas.coordinator.classic.states import State
+from kaas.coordinator.core import Core
 from kaas.coordinator.group import Group
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
 from kaas.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
 
 class ListedGroup(msgspec.Struct, frozen=True, gc=False):
@@ -61,7 +58,7 @@ class FetchedOffsets(msgspec.Struct, frozen=True, kw_only=True):
     unstable: frozenset[OffsetKey] = frozenset()
 
 
-def list_groups(core: Coordinator, states: Iterable[str], types: Iterable[str]) -> tuple[ErrorCode, list[ListedGroup]]:
+def list_groups(core: Core, states: Iterable[str], types: Iterable[str]) -> tuple[ErrorCode, list[ListedGroup]]:
     """Every group that matches; filters ignore case, and a word that nobody knows matches nothing."""
     if core.loading:
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, []
@@ -79,7 +76,7 @@ def listed(group: Group) -> ListedGroup:
     return ListedGroup(group.group_id, group.classic.protocol_type, group.classic.state.value, "classic")
 
 
-def describe_group(core: Coordinator, group_id: str) -> DescribedGroup:
+def describe_group(core: Core, group_id: str) -> DescribedGroup:
     """Members show their metadata and the protocol in Stable only, and their last assignment always."""
     if core.is_loading(group_id):
         return DescribedGroup(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, group_id=group_id, state="")
@@ -109,9 +106,7 @@ def described(member: Member, protocol: str | None) -> DescribedMember:
     )
 
 
-def fetch_offsets(
-    core: Coordinator, group_id: str, wanted: list[OffsetKey] | None, *, require_stable: bool
-) -> FetchedOffsets:
+def fetch_offsets(core: Core, group_id: str, wanted: list[OffsetKey] | None, *, require_stable: bool) -> FetchedOffsets:
     """The offsets asked for, or with null every committed one. An unknown group has none, and that is no error.
 
     With `require_stable` a partition that an open transaction has staged is unstable: the client asks again (KIP-447).

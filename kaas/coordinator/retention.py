@@ -10,23 +10,19 @@ Source: PROTOCOL 3.6 in docs/PROTOCOL.md; KIP-211, KAFKA-10401, KAFKA-13636, KAF
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kaas.coordinator import timers
 from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.states import State
+from kaas.coordinator.core import Core
 from kaas.coordinator.group import Group
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
 from kaas.coordinator.offsets import bury, drop
-
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
 GROUPS_PER_STEP = 200
 """So that a step takes about a millisecond."""
 
 
-def step(core: Coordinator, now_ms: int) -> None:
+def step(core: Core, now_ms: int) -> None:
     """Look at the next few groups; when all have been looked at, begin again after the check interval."""
     if not core.retention_queue:
         core.retention_queue = list(core.groups)
@@ -40,7 +36,7 @@ def step(core: Coordinator, now_ms: int) -> None:
     core.out.set_timer(timers.RETENTION, now_ms + wait_ms)
 
 
-def expire(core: Coordinator, group: Group, now_ms: int) -> None:
+def expire(core: Core, group: Group, now_ms: int) -> None:
     """Delete what has expired; an Empty group without offsets and without open transactions goes as a whole."""
     gone = expired(core, group, now_ms)
     if gone:
@@ -50,7 +46,7 @@ def expire(core: Coordinator, group: Group, now_ms: int) -> None:
         bury(core, group, now_ms, "expired")
 
 
-def expired(core: Coordinator, group: Group, now_ms: int) -> list[OffsetKey]:
+def expired(core: Core, group: Group, now_ms: int) -> list[OffsetKey]:
     """The partitions whose offsets are due."""
     classic = group.classic
     if classic.state in (State.PREPARING_REBALANCE, State.COMPLETING_REBALANCE):
@@ -67,7 +63,7 @@ def expired(core: Coordinator, group: Group, now_ms: int) -> list[OffsetKey]:
     ]
 
 
-def due_at(core: Coordinator, group: ClassicGroup, entry: OffsetEntry) -> int:
+def due_at(core: Core, group: ClassicGroup, entry: OffsetEntry) -> int:
     """Wall time from which an offset may go."""
     if entry.expires_at is not None:
         return entry.expires_at

@@ -10,7 +10,7 @@ Source: PROTOCOL 2.7 and 7.2 in docs/PROTOCOL.md; KAFKA-18060.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -18,18 +18,15 @@ from kaas.coordinator.announcements import OffsetsChanged
 from kaas.coordinator.answers import CommitAnswer
 from kaas.coordinator.classic.checks import check_generation, check_member
 from kaas.coordinator.classic.states import State
+from kaas.coordinator.core import Answering, Core
 from kaas.coordinator.events import EndStaged, StageOffsets
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.offsets import COMMITTED, REFUSED, entries_of
-from kaas.coordinator.outbox import Answering
 from kaas.coordinator.records import OffsetsStaged, StagedEnded
 from kaas.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def stage(core: Coordinator, event: StageOffsets, now_ms: int) -> None:
+def stage(core: Core, event: StageOffsets, now_ms: int) -> None:
     """Handle a TxnOffsetCommit."""
     code = check_stage(core, event)
     if code:
@@ -44,7 +41,7 @@ def stage(core: Coordinator, event: StageOffsets, now_ms: int) -> None:
     core.out.persist(event.group_id, record, Answering(to=event.reply_to, answer=answer, refusal=REFUSED))
 
 
-def check_stage(core: Coordinator, event: StageOffsets) -> ErrorCode:
+def check_stage(core: Core, event: StageOffsets) -> ErrorCode:
     """Whether this group takes offsets from this member of it, or from nobody of it."""
     if not event.group_id:
         return ErrorCode.INVALID_GROUP_ID
@@ -59,7 +56,7 @@ def check_stage(core: Coordinator, event: StageOffsets) -> ErrorCode:
     return check_member(group, event.member_id, event.instance_id) or check_generation(group, event.generation)
 
 
-def end(core: Coordinator, event: EndStaged, now_ms: int) -> None:
+def end(core: Core, event: EndStaged, now_ms: int) -> None:
     """A transaction that touched this group has ended. Told twice, it finds nothing left to do."""
     if core.is_loading(event.group_id):
         core.out.reply(event.reply_to, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -72,7 +69,7 @@ def end(core: Coordinator, event: EndStaged, now_ms: int) -> None:
     core.out.persist(event.group_id, record, Ended(event.reply_to, event.group_id, keys if event.committed else ()))
 
 
-def staged_keys(core: Coordinator, group_id: str, producer_id: int) -> tuple[OffsetKey, ...]:
+def staged_keys(core: Core, group_id: str, producer_id: int) -> tuple[OffsetKey, ...]:
     """Partitions of which a producer has staged an offset in a group, or is about to."""
     group = core.groups.get(group_id)
     keys = dict.fromkeys(() if group is None else group.staged.get(producer_id, ()))
@@ -89,10 +86,10 @@ class Ended(msgspec.Struct, frozen=True):
     group_id: str
     changed: tuple[OffsetKey, ...]
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.reply_to, ErrorCode.NONE)
         if self.changed:
             core.out.announce(self.group_id, OffsetsChanged(kind="offsets_committed", partitions=self.changed))
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.reply_to, ErrorCode.COORDINATOR_NOT_AVAILABLE)

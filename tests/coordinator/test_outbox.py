@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 from kaas.coordinator.announcements import GroupCreated
 from kaas.coordinator.effects import Announce, CancelTimer, Persist, Reply, SetTimer
-from kaas.coordinator.outbox import Answering, Outbox
+from kaas.coordinator.outbox import Outbox
 from kaas.coordinator.records import GenerationReserved
-from tests.support.groups import Groups
 
 RECORD = GenerationReserved(1)
 
@@ -83,12 +82,3 @@ def test_groups_in_flight_are_those_whose_state_is_about_to_change():
     assert out.groups_in_flight() == {"b"}
     out.settle(2)
     assert out.groups_in_flight() == frozenset()
-
-
-def test_an_answer_waits_for_the_record_and_is_a_refusal_when_that_fails():
-    groups = Groups()
-    core = groups.core
-    answering = Answering(to="token", answer="done", refusal="no")
-    answering.written(core, 0)
-    answering.failed(core, 0)
-    assert core.out.take() == [Reply("token", "done"), Reply("token", "no")]

@@ -7,24 +7,20 @@ Source: PROTOCOL 2.4 in docs/PROTOCOL.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kaas.coordinator.classic.checks import check_generation, check_member
 from kaas.coordinator.classic.members import heard
 from kaas.coordinator.classic.states import TABLE
+from kaas.coordinator.core import Core
 from kaas.coordinator.events import Heartbeat
 from kaas.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def heartbeat(core: Coordinator, event: Heartbeat, now_ms: int) -> None:
+def heartbeat(core: Core, event: Heartbeat, now_ms: int) -> None:
     """Handle a Heartbeat; the session of a member whose group, id and generation are right begins anew."""
     core.out.reply(event.reply_to, beat(core, event, now_ms))
 
 
-def beat(core: Coordinator, event: Heartbeat, now_ms: int) -> ErrorCode:
+def beat(core: Core, event: Heartbeat, now_ms: int) -> ErrorCode:
     """The answer."""
     if not event.group_id:
         return ErrorCode.INVALID_GROUP_ID

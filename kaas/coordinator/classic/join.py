@@ -9,7 +9,7 @@ Source: PROTOCOL 2.2 in docs/PROTOCOL.md; KIP-394, KIP-345, KIP-800, KIP-814.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kaas.coordinator import timers
 from kaas.coordinator.announcements import Cause, MembersChanged, SubscriptionChanged
@@ -20,15 +20,13 @@ from kaas.coordinator.classic.group import ClassicGroup, Member
 from kaas.coordinator.classic.members import member_change, remove_member, stop_session
 from kaas.coordinator.classic.rebalance import complete_if_all_are_back, join_answer, prepare_or_complete
 from kaas.coordinator.classic.states import State
+from kaas.coordinator.core import Core
 from kaas.coordinator.events import Join
 from kaas.errors import ErrorCode
 from kaas.wire.consumer_protocol import decode_subscription
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def join(core: Coordinator, event: Join, now_ms: int) -> None:
+def join(core: Core, event: Join, now_ms: int) -> None:
     """Handle a JoinGroup."""
     code = check_request(core, event)
     if code:
@@ -55,13 +53,13 @@ def join(core: Coordinator, event: Join, now_ms: int) -> None:
         add(core, classic, event, f"{event.client_id}-{event.fresh_id}", now_ms)
 
 
-def refuse(core: Coordinator, event: Join, code: ErrorCode) -> None:
+def refuse(core: Core, event: Join, code: ErrorCode) -> None:
     """A full group names no member: the id that was sent is of no use any more."""
     member_id = "" if code == ErrorCode.GROUP_MAX_SIZE_REACHED else event.member_id
     core.out.reply(event.reply_to, JoinAnswer(code=code, member_id=member_id))
 
 
-def check_request(core: Coordinator, event: Join) -> ErrorCode:
+def check_request(core: Core, event: Join) -> ErrorCode:
     """What can be said before a group is looked at or made."""
     if not event.group_id:  # nobody can join "", though it may hold offsets (KAFKA-6773)
         return ErrorCode.INVALID_GROUP_ID
@@ -74,7 +72,7 @@ def check_request(core: Coordinator, event: Join) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def check_group(core: Coordinator, group: ClassicGroup, event: Join) -> ErrorCode:
+def check_group(core: Core, group: ClassicGroup, event: Join) -> ErrorCode:
     """Room first, as a refusal must not depend on what a newcomer offers; then a protocol in common."""
     if is_full_for(core, group, event):
         return ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -83,7 +81,7 @@ def check_group(core: Coordinator, group: ClassicGroup, event: Join) -> ErrorCod
     return ErrorCode.NONE
 
 
-def is_full_for(core: Coordinator, group: ClassicGroup, event: Join) -> bool:
+def is_full_for(core: Core, group: ClassicGroup, event: Join) -> bool:
     """While members come back, places go to those who are here first; otherwise a member has its place.
 
     A static member that restarts has its place as well, under whatever id (Apache refuses it; see docs/decisions).
@@ -97,7 +95,7 @@ def is_full_for(core: Coordinator, group: ClassicGroup, event: Join) -> bool:
     return known is None and len(group.members) >= core.config.max_size
 
 
-def tell_id(core: Coordinator, group: ClassicGroup, event: Join, now_ms: int) -> None:
+def tell_id(core: Core, group: ClassicGroup, event: Join, now_ms: int) -> None:
     """A newcomer gets an id and no membership: a client that times out and tries again leaves no ghost behind (KIP-394)."""
     member_id = f"{event.client_id}-{event.fresh_id}"
     deadline_ms = now_ms + event.session_timeout_ms
@@ -107,7 +105,7 @@ def tell_id(core: Coordinator, group: ClassicGroup, event: Join, now_ms: int) ->
     core.out.reply(event.reply_to, JoinAnswer(code=ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id))
 
 
-def known_or_pending(core: Coordinator, group: ClassicGroup, event: Join, now_ms: int) -> None:
+def known_or_pending(core: Core, group: ClassicGroup, event: Join, now_ms: int) -> None:
     """A member id was sent: it was told a moment ago, or it is a member's, or it is nobody's."""
     if event.member_id in group.pending:
         if event.instance_id is not None:  # the id was told to a dynamic member
@@ -124,7 +122,7 @@ def known_or_pending(core: Coordinator, group: ClassicGroup, event: Join, now_ms
     rejoin(core, group, group.members[event.member_id], event, now_ms)
 
 
-def add(core: Coordinator, group: ClassicGroup, event: Join, member_id: str, now_ms: int) -> None:
+def add(core: Core, group: ClassicGroup, event: Join, member_id: str, now_ms: int) -> None:
     """A new member: its Join is parked and the others are asked to come back."""
     if not group.members:
         group.protocol_type = event.protocol_type
@@ -150,7 +148,7 @@ def add(core: Coordinator, group: ClassicGroup, event: Join, member_id: str, now
     prepare_or_complete(core, group, [Cause(kind="member_joined", member_id=member_id, detail=detail)], now_ms)
 
 
-def rejoin(core: Coordinator, group: ClassicGroup, member: Member, event: Join, now_ms: int) -> None:
+def rejoin(core: Core, group: ClassicGroup, member: Member, event: Join, now_ms: int) -> None:
     """A known member. Asking again for what is known is answered at once; whatever else starts or joins a rebalance.
 
     The leader's Join in Stable always starts one: it is how a leader says that topics have changed (KIP-814 aside).
@@ -173,7 +171,7 @@ def rejoin(core: Coordinator, group: ClassicGroup, member: Member, event: Join, 
         prepare_or_complete(core, group, [cause], now_ms)
 
 
-def update(core: Coordinator, group: ClassicGroup, member: Member, event: Join) -> None:
+def update(core: Core, group: ClassicGroup, member: Member, event: Join) -> None:
     """What a member says of itself now counts."""
     group.set_protocols(member, event.protocols)
     member.session_timeout_ms = event.session_timeout_ms
@@ -182,7 +180,7 @@ def update(core: Coordinator, group: ClassicGroup, member: Member, event: Join) 
     member.client_host = event.client_host
 
 
-def park(core: Coordinator, group: ClassicGroup, member: Member, token: Any) -> None:
+def park(core: Core, group: ClassicGroup, member: Member, token: Any) -> None:
     """Keep the Join waiting. Its session does not run meanwhile; an older Join of the same member is sent back."""
     older = group.park_join(member, token)
     if older is not None:
@@ -212,14 +210,14 @@ def topics_of(protocols: tuple[tuple[str, bytes], ...]) -> list[str] | None:
         return None
 
 
-def announce_subscription(core: Coordinator, group: ClassicGroup, member: Member, event: Join) -> None:
+def announce_subscription(core: Core, group: ClassicGroup, member: Member, event: Join) -> None:
     """Tell the feed when the topics differ; owned partitions and the like differ at each cooperative step."""
     after = topics_of(event.protocols)
     if after is not None and after != topics_of(member.protocols):
         core.out.announce(group.group_id, SubscriptionChanged(member_id=member.member_id, topics=tuple(after)))
 
 
-def new_member_expired(core: Coordinator, group: ClassicGroup, member: Member, now_ms: int) -> None:
+def new_member_expired(core: Core, group: ClassicGroup, member: Member, now_ms: int) -> None:
     """A newcomer whose Join is parked for five minutes is taken for gone; rebalances would fill with ghosts (KAFKA-7610)."""
     if member.is_new and member.parked_join is not None:
         timeout_ms = core.config.new_member_join_timeout_ms
@@ -229,7 +227,7 @@ def new_member_expired(core: Coordinator, group: ClassicGroup, member: Member, n
         prepare_or_complete(core, group, [cause], now_ms)
 
 
-def pending_member_expired(core: Coordinator, group: ClassicGroup, member_id: str, now_ms: int) -> None:
+def pending_member_expired(core: Core, group: ClassicGroup, member_id: str, now_ms: int) -> None:
     """An id that was told and never used no longer holds the join phase (KAFKA-7909)."""
     if group.pending.pop(member_id, None) is not None:
         core.out.announce(group.group_id, MembersChanged(member_ids=()))

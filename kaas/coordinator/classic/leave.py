@@ -7,8 +7,6 @@ Source: PROTOCOL 2.5 in docs/PROTOCOL.md; KIP-345 (batches, removal by instance 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kaas.coordinator import timers
 from kaas.coordinator.announcements import Cause, MembersChanged
 from kaas.coordinator.answers import LeaveAnswer, LeftMember
@@ -17,18 +15,15 @@ from kaas.coordinator.classic.group import ClassicGroup, Member
 from kaas.coordinator.classic.members import remove_member
 from kaas.coordinator.classic.rebalance import complete_if_all_are_back, prepare_or_complete
 from kaas.coordinator.classic.states import State
+from kaas.coordinator.core import Answering, Core
 from kaas.coordinator.events import Leave, Leaving
-from kaas.coordinator.outbox import Answering
 from kaas.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
 REMOVED_BY_OPERATOR = "member was removed by an admin"
 """How Kafka's admin client begins the reason of a removal (KIP-800)."""
 
 
-def leave(core: Coordinator, event: Leave, now_ms: int) -> None:
+def leave(core: Core, event: Leave, now_ms: int) -> None:
     """Handle a LeaveGroup."""
     if not event.group_id:
         core.out.reply(event.reply_to, LeaveAnswer(code=ErrorCode.INVALID_GROUP_ID))
@@ -44,7 +39,7 @@ def leave(core: Coordinator, event: Leave, now_ms: int) -> None:
     leave_group(core, group, event, now_ms)
 
 
-def leave_group(core: Coordinator, group: ClassicGroup, event: Leave, now_ms: int) -> None:
+def leave_group(core: Core, group: ClassicGroup, event: Leave, now_ms: int) -> None:
     """Row by row, then the group as a whole. That a group is empty is told only when it is durable."""
     had_members = bool(group.members)
     rows: list[LeftMember] = []
@@ -66,7 +61,7 @@ def leave_group(core: Coordinator, group: ClassicGroup, event: Leave, now_ms: in
         core.out.reply(event.reply_to, answer)
 
 
-def leave_one(core: Coordinator, group: ClassicGroup, row: Leaving) -> tuple[ErrorCode, Cause | None]:
+def leave_one(core: Core, group: ClassicGroup, row: Leaving) -> tuple[ErrorCode, Cause | None]:
     """One row: its result, and why the group rebalances if a member went."""
     if not row.member_id and row.instance_id is not None:  # an operator knows the instance only
         holder = group.holder(row.instance_id)
@@ -84,7 +79,7 @@ def leave_one(core: Coordinator, group: ClassicGroup, row: Leaving) -> tuple[Err
     return ErrorCode.NONE, take_out(core, group, group.members[row.member_id], row)
 
 
-def take_out(core: Coordinator, group: ClassicGroup, member: Member, row: Leaving) -> Cause:
+def take_out(core: Core, group: ClassicGroup, member: Member, row: Leaving) -> Cause:
     """Remove a member that leaves, or that an operator removes."""
     by_operator = not row.member_id or (row.reason or "").startswith(REMOVED_BY_OPERATOR)
     remove_member(core, group, member, kind="member_left", reason=row.reason)
@@ -95,7 +90,7 @@ def take_out(core: Coordinator, group: ClassicGroup, member: Member, row: Leavin
     )
 
 
-def session_expired(core: Coordinator, group: ClassicGroup, member: Member, now_ms: int) -> None:
+def session_expired(core: Core, group: ClassicGroup, member: Member, now_ms: int) -> None:
     """A member was silent for its whole session, and nothing of it is parked: it is gone."""
     if member.waits:
         return

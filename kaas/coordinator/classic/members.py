@@ -9,54 +9,48 @@ Source: PROTOCOL 3.2 and 7.1 in docs/PROTOCOL.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from kaas.coordinator import timers
 from kaas.coordinator.announcements import MemberChange
 from kaas.coordinator.answers import JoinAnswer, SyncAnswer
 from kaas.coordinator.classic.group import ClassicGroup, Member
+from kaas.coordinator.core import Core
 from kaas.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def heard(core: Coordinator, group: ClassicGroup, member: Member, now_ms: int) -> None:
+def heard(core: Core, group: ClassicGroup, member: Member, now_ms: int) -> None:
     """A request showed that the member lives. Nothing to do for one that waits: its session does not run."""
     if member.parked_join is None and member.parked_sync is None:
         restart_session(core, group, member, now_ms)
 
 
-def restart_session(core: Coordinator, group: ClassicGroup, member: Member, now_ms: int) -> None:
+def restart_session(core: Core, group: ClassicGroup, member: Member, now_ms: int) -> None:
     """The member's session begins anew."""
     member.heard_ms = now_ms
     core.out.set_timer(timers.session(group.group_id, member.member_id), now_ms + member.session_timeout_ms)
 
 
-def stop_session(core: Coordinator, group: ClassicGroup, member: Member) -> None:
+def stop_session(core: Core, group: ClassicGroup, member: Member) -> None:
     """The member waits for us, or is gone."""
     core.out.cancel_timer(timers.session(group.group_id, member.member_id))
 
 
-def refuse_join(core: Coordinator, group: ClassicGroup, member: Member, code: ErrorCode, member_id: str) -> None:
+def refuse_join(core: Core, group: ClassicGroup, member: Member, code: ErrorCode, member_id: str) -> None:
     """Answer the member's parked Join, if there is one, with an error."""
     token = group.unpark_join(member)
     if token is not None:
         core.out.reply(token, JoinAnswer(code=code, member_id=member_id))
 
 
-def refuse_sync(core: Coordinator, member: Member, code: ErrorCode) -> None:
+def refuse_sync(core: Core, member: Member, code: ErrorCode) -> None:
     """Answer the member's parked Sync, if there is one, with an error."""
     token, member.parked_sync = member.parked_sync, None
     if token is not None:
         core.out.reply(token, SyncAnswer(code=code))
 
 
-def remove_member(
-    core: Coordinator, group: ClassicGroup, member: Member, *, kind: str, **more: str | int | None
-) -> None:
+def remove_member(core: Core, group: ClassicGroup, member: Member, *, kind: str, **more: str | int | None) -> None:
     """Take a member out, with its timers; whatever it waits for is answered that it is unknown.
 
     A parked Join names no member: the id it was sent with is gone. (Apache leaves a parked Sync hanging.)
@@ -69,7 +63,7 @@ def remove_member(
     core.out.announce(group.group_id, member_change(kind, member, **more))
 
 
-def send_away(core: Coordinator, group: ClassicGroup, code: ErrorCode) -> None:
+def send_away(core: Core, group: ClassicGroup, code: ErrorCode) -> None:
     """Everyone who waits is answered, because nobody here will answer them later."""
     for member in group.members.values():
         refuse_join(core, group, member, code, member.member_id)

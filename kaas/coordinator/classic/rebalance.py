@@ -15,7 +15,6 @@ Source: PROTOCOL 3.2-3.4 in docs/PROTOCOL.md; KAFKA-4925 (initial delay), 7909 (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,20 +24,18 @@ from kaas.coordinator.answers import JoinAnswer, JoinedMember
 from kaas.coordinator.classic.group import ClassicGroup, Member, Rebalance
 from kaas.coordinator.classic.members import heard, refuse_join, refuse_sync, remove_member, restart_session
 from kaas.coordinator.classic.states import State
+from kaas.coordinator.core import Core
 from kaas.coordinator.records import GenerationReserved, GroupEmpty
 from kaas.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def enter(core: Coordinator, group: ClassicGroup, state: State, now_ms: int) -> None:
+def enter(core: Core, group: ClassicGroup, state: State, now_ms: int) -> None:
     """Change the state and tell the feed."""
     before = group.transition_to(state, now_ms)
     core.out.announce(group.group_id, StateChanged(before=before.value, after=state.value))
 
 
-def prepare_or_complete(core: Coordinator, group: ClassicGroup, causes: Sequence[Cause], now_ms: int) -> None:
+def prepare_or_complete(core: Core, group: ClassicGroup, causes: Sequence[Cause], now_ms: int) -> None:
     """Something changed who is in the group, or what one of them wants; the first cause is the one that is told."""
     further = causes
     if group.state is not State.PREPARING_REBALANCE:
@@ -49,7 +46,7 @@ def prepare_or_complete(core: Coordinator, group: ClassicGroup, causes: Sequence
     complete_if_all_are_back(core, group, now_ms)
 
 
-def prepare(core: Coordinator, group: ClassicGroup, cause: Cause, now_ms: int) -> None:
+def prepare(core: Core, group: ClassicGroup, cause: Cause, now_ms: int) -> None:
     """Begin a rebalance in any state but PreparingRebalance: everyone is to join again."""
     initial = group.state is State.EMPTY
     if group.state is State.COMPLETING_REBALANCE:
@@ -76,7 +73,7 @@ def prepare(core: Coordinator, group: ClassicGroup, cause: Cause, now_ms: int) -
         await_members(core, group, group.rebalance, now_ms)
 
 
-def await_newcomers(core: Coordinator, group: ClassicGroup, rebalance: Rebalance, now_ms: int) -> None:
+def await_newcomers(core: Core, group: ClassicGroup, rebalance: Rebalance, now_ms: int) -> None:
     """The join phase of a group that was Empty lasts as long as its initial delay."""
     delay_ms = core.config.initial_rebalance_delay_ms
     rebalance.initial_window_ms = delay_ms
@@ -88,13 +85,13 @@ def await_newcomers(core: Coordinator, group: ClassicGroup, rebalance: Rebalance
         core.out.set_timer(timers.initial_delay(group.group_id), rebalance.deadline_ms)
 
 
-def await_members(core: Coordinator, group: ClassicGroup, rebalance: Rebalance, now_ms: int) -> None:
+def await_members(core: Core, group: ClassicGroup, rebalance: Rebalance, now_ms: int) -> None:
     """Any other join phase lasts until the slowest member must be back."""
     rebalance.deadline_ms = now_ms + group.longest_rebalance_timeout_ms()
     core.out.set_timer(timers.rebalance(group.group_id), rebalance.deadline_ms)
 
 
-def initial_delay_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+def initial_delay_expired(core: Core, group: ClassicGroup, now_ms: int) -> None:
     """The join phase of a group that was Empty: once more, if somebody came in the last window and there is time left."""
     rebalance = group.rebalance
     if rebalance is None or not rebalance.initial:
@@ -112,13 +109,13 @@ def initial_delay_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -
     complete(core, group, now_ms)
 
 
-def rebalance_timeout_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+def rebalance_timeout_expired(core: Core, group: ClassicGroup, now_ms: int) -> None:
     """Who is not back by now is out."""
     if group.state is State.PREPARING_REBALANCE and group.rebalance is not None and not group.rebalance.initial:
         complete(core, group, now_ms)
 
 
-def complete_if_all_are_back(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+def complete_if_all_are_back(core: Core, group: ClassicGroup, now_ms: int) -> None:
     """End the join phase once nothing is left to wait for. An initial one ends by its delay only, unless nobody is left."""
     rebalance = group.rebalance
     if group.state is not State.PREPARING_REBALANCE or rebalance is None:
@@ -129,7 +126,7 @@ def complete_if_all_are_back(core: Coordinator, group: ClassicGroup, now_ms: int
         complete(core, group, now_ms)
 
 
-def complete(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+def complete(core: Core, group: ClassicGroup, now_ms: int) -> None:
     """End the join phase now: nobody is left, or the generation is not durable yet, or everyone who waits is answered."""
     rebalance = group.rebalance
     assert rebalance is not None
@@ -147,13 +144,13 @@ def complete(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
         begin_generation(core, group, now_ms)
 
 
-def drop_the_missing(core: Coordinator, group: ClassicGroup, rebalance: Rebalance) -> None:
+def drop_the_missing(core: Core, group: ClassicGroup, rebalance: Rebalance) -> None:
     """Dynamic members that did not come back are out; static ones stay until their session ends (KAFKA-8220)."""
     for member in [m for m in group.members.values() if m.parked_join is None and m.instance_id is None]:
         rebalance.also.append(drop_the_late(core, group, member, "joining"))
 
 
-def drop_the_late(core: Coordinator, group: ClassicGroup, member: Member, phase: str) -> Cause:
+def drop_the_late(core: Core, group: ClassicGroup, member: Member, phase: str) -> Cause:
     """Remove a member that did not join, or did not sync, within the rebalance timeout; why the group rebalances then."""
     reason = "did not rejoin in time" if phase == "joining" else "did not sync in time"
     timeout_ms = member.rebalance_timeout_ms
@@ -162,7 +159,7 @@ def drop_the_late(core: Coordinator, group: ClassicGroup, member: Member, phase:
     return Cause(kind="rebalance_timeout", member_id=member.member_id, detail=detail)
 
 
-def become_empty(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+def become_empty(core: Core, group: ClassicGroup, now_ms: int) -> None:
     """Nobody is left. This uses up a generation, so that a member that was cut off cannot come back into the next one."""
     group.generation = group.next_generation()
     group.protocol_name = ""
@@ -174,7 +171,7 @@ def become_empty(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
     core.out.persist(group.group_id, GroupEmpty(group.generation, group.protocol_type, core.wall_ms(now_ms)))
 
 
-def begin_generation(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+def begin_generation(core: Core, group: ClassicGroup, now_ms: int) -> None:
     """A new generation with its protocol and leader; everyone whose Join is parked is answered."""
     rebalance = group.rebalance
     assert rebalance is not None and group.leader is not None
@@ -222,7 +219,7 @@ def joined_members(group: ClassicGroup) -> tuple[JoinedMember, ...]:
     return tuple(JoinedMember(m.member_id, m.instance_id, m.metadata_of(name)) for m in group.members.values())
 
 
-def sync_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
+def sync_expired(core: Core, group: ClassicGroup, now_ms: int) -> None:
     """Members that joined and never asked for their assignment hold partitions that nobody reads: out (KAFKA-12890)."""
     if group.state not in (State.COMPLETING_REBALANCE, State.STABLE):
         return
@@ -232,7 +229,7 @@ def sync_expired(core: Coordinator, group: ClassicGroup, now_ms: int) -> None:
         prepare_or_complete(core, group, causes, now_ms)
 
 
-def refuse_syncs(core: Coordinator, group: ClassicGroup, code: ErrorCode, now_ms: int) -> None:
+def refuse_syncs(core: Core, group: ClassicGroup, code: ErrorCode, now_ms: int) -> None:
     """Everyone whose Sync waits hears this code; their sessions run again."""
     for member in group.members.values():
         if member.parked_sync is not None:
@@ -240,7 +237,7 @@ def refuse_syncs(core: Coordinator, group: ClassicGroup, code: ErrorCode, now_ms
             heard(core, group, member, now_ms)
 
 
-def finish(core: Coordinator, group: ClassicGroup, outcome: str, now_ms: int) -> None:
+def finish(core: Core, group: ClassicGroup, outcome: str, now_ms: int) -> None:
     """Close the account of the rebalance under way."""
     rebalance = group.rebalance
     assert rebalance is not None
@@ -265,7 +262,7 @@ def finish(core: Coordinator, group: ClassicGroup, outcome: str, now_ms: int) ->
     )
 
 
-def reserve_generation(core: Coordinator, group: ClassicGroup) -> None:
+def reserve_generation(core: Core, group: ClassicGroup) -> None:
     """Make the next generation durable as given, unless that is done or on its way."""
     wanted = group.next_generation()
     if group.reserving < wanted:
@@ -279,13 +276,13 @@ class Reserved(msgspec.Struct, frozen=True):
     group_id: str
     generation: int
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         group = core.classic(self.group_id)
         if group is not None and group.rebalance is not None and group.rebalance.ready:
             group.rebalance.ready = False
             complete(core, group, now_ms)
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         """Nobody can be given a generation. A join phase that goes on tries again at its end; one that is done sends those
         who wait back, and each who returns tries the disk."""
         group = core.classic(self.group_id)

@@ -10,8 +10,6 @@ timeouts), 18263 (revert on a failed write).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from kaas.coordinator import timers
@@ -22,15 +20,13 @@ from kaas.coordinator.classic.members import member_change, refuse_join, refuse_
 from kaas.coordinator.classic.rebalance import join_answer, prepare_or_complete
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.classic.sync import stored
+from kaas.coordinator.core import Core
 from kaas.coordinator.events import Join
 from kaas.coordinator.records import MemberReplaced
 from kaas.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def replace(core: Coordinator, group: ClassicGroup, event: Join, now_ms: int) -> None:
+def replace(core: Core, group: ClassicGroup, event: Join, now_ms: int) -> None:
     """Handle the Join of a known instance without a member id."""
     old = group.holder(event.instance_id)
     assert old is not None
@@ -68,7 +64,7 @@ def vote_stays(group: ClassicGroup, old: Member, new: Member) -> bool:
     return same
 
 
-def take_over(core: Coordinator, group: ClassicGroup, old: Member, new: Member, event: Join, now_ms: int) -> None:
+def take_over(core: Core, group: ClassicGroup, old: Member, new: Member, event: Join, now_ms: int) -> None:
     """The new holder's Join is parked in a rebalance, which begins if none is under way. A newcomer is one still."""
     fence(core, group, old, new, event.reason)
     group.replace(old, new)
@@ -83,7 +79,7 @@ def take_over(core: Coordinator, group: ClassicGroup, old: Member, new: Member, 
     prepare_or_complete(core, group, [cause], now_ms)
 
 
-def fence(core: Coordinator, group: ClassicGroup, old: Member, new: Member, reason: str | None) -> None:
+def fence(core: Core, group: ClassicGroup, old: Member, new: Member, reason: str | None) -> None:
     """Whatever the old holder waits for is answered 82, with its own id: it must stop, not join again."""
     refuse_join(core, group, old, ErrorCode.FENCED_INSTANCE_ID, old.member_id)
     refuse_sync(core, old, ErrorCode.FENCED_INSTANCE_ID)
@@ -99,12 +95,12 @@ class Replaced(msgspec.Struct, frozen=True):
     new_member_id: str
     event: Join
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         """The record has been applied, unless the group was not Stable any more, or the old holder gone, by then."""
         group = core.classic(self.group_id)
         new = None if group is None else group.members.get(self.new_member_id)
         if group is None or new is None:
-            core.join(self.event, now_ms)
+            core.again.append(self.event)
             return
         new.heard_ms = now_ms
         stop_session(core, group, self.old)
@@ -113,7 +109,7 @@ class Replaced(msgspec.Struct, frozen=True):
         core.out.reply(self.event.reply_to, stable_answer(group, self.old, new, self.event))
         core.out.announce(group.group_id, MembersChanged(member_ids=(self.old.member_id, new.member_id)))
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         """The old id goes on as if nobody had come."""
         core.out.reply(
             self.event.reply_to, JoinAnswer(code=ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id=self.event.member_id)

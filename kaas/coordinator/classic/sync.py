@@ -8,8 +8,6 @@ Source: PROTOCOL 2.3 in docs/PROTOCOL.md; the decodable empty assignment is a de
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from kaas.coordinator import timers
@@ -20,16 +18,14 @@ from kaas.coordinator.classic.group import ClassicGroup, Member
 from kaas.coordinator.classic.members import refuse_sync, restart_session, stop_session
 from kaas.coordinator.classic.rebalance import enter, finish, prepare_or_complete, refuse_syncs
 from kaas.coordinator.classic.states import TABLE, State
+from kaas.coordinator.core import Core
 from kaas.coordinator.events import Sync
 from kaas.coordinator.records import GroupStable, StoredMember
 from kaas.errors import ErrorCode
 from kaas.wire.consumer_protocol import EMPTY_ASSIGNMENT, PROTOCOL_TYPE
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def sync(core: Coordinator, event: Sync, now_ms: int) -> None:
+def sync(core: Core, event: Sync, now_ms: int) -> None:
     """Handle a SyncGroup."""
     group = core.classic(event.group_id)
     code = check_sync(core, group, event)
@@ -46,7 +42,7 @@ def sync(core: Coordinator, event: Sync, now_ms: int) -> None:
         persist_assignments(core, group, event, now_ms)
 
 
-def check_sync(core: Coordinator, group: ClassicGroup | None, event: Sync) -> ErrorCode:
+def check_sync(core: Core, group: ClassicGroup | None, event: Sync) -> ErrorCode:
     """From who asks to what it asks for; a wrong protocol is told last, as everything else makes it moot."""
     if event.protocol_missing:  # v5 must name type and protocol (KIP-559)
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -65,7 +61,7 @@ def check_sync(core: Coordinator, group: ClassicGroup | None, event: Sync) -> Er
     return TABLE[group.state].sync or ErrorCode.NONE
 
 
-def mark_synced(core: Coordinator, group: ClassicGroup, member: Member) -> None:
+def mark_synced(core: Core, group: ClassicGroup, member: Member) -> None:
     """The timer that looks for members who never sync goes when all have."""
     if not member.synced:
         member.synced = True
@@ -74,7 +70,7 @@ def mark_synced(core: Coordinator, group: ClassicGroup, member: Member) -> None:
             core.out.cancel_timer(timers.sync(group.group_id))
 
 
-def park(core: Coordinator, group: ClassicGroup, member: Member, event: Sync) -> None:
+def park(core: Core, group: ClassicGroup, member: Member, event: Sync) -> None:
     """Wait for the leader. An older Sync of the same member is sent back."""
     refuse_sync(core, member, ErrorCode.REBALANCE_IN_PROGRESS)
     member.parked_sync = event.reply_to
@@ -90,7 +86,7 @@ def sync_answer(group: ClassicGroup, member: Member) -> SyncAnswer:
     )
 
 
-def persist_assignments(core: Coordinator, group: ClassicGroup, event: Sync, now_ms: int) -> None:
+def persist_assignments(core: Core, group: ClassicGroup, event: Sync, now_ms: int) -> None:
     """Make the generation with its assignments durable; strangers in the leader's list are dropped."""
     nothing = EMPTY_ASSIGNMENT if group.protocol_type == PROTOCOL_TYPE else b""
     members = [stored(m, event.assignments.get(m.member_id) or nothing) for m in group.members.values()]
@@ -128,7 +124,7 @@ class AssignmentWritten(msgspec.Struct, frozen=True):
     group_id: str
     generation: int
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         """The record has been applied: the members have their assignments."""
         group = core.classic(self.group_id)
         if group is None or not is_current(group, self.generation):
@@ -143,7 +139,7 @@ class AssignmentWritten(msgspec.Struct, frozen=True):
         finish(core, group, "stable", now_ms)
         core.out.announce(self.group_id, MembersChanged(member_ids=None))
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         """Assignments that a crash would forget are not handed out."""
         group = core.classic(self.group_id)
         if group is None or not is_current(group, self.generation):

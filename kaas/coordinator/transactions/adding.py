@@ -7,10 +7,11 @@ Source: Apache Kafka 4.2 `TransactionCoordinator.handleAddPartitionsToTransactio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from kaas.coordinator.core import Core
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.transactions.deciding import decide
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
@@ -18,11 +19,8 @@ from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.states import ENDING, TxnState
 from kaas.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def add(core: Coordinator, event: AddToTransaction, now_ms: int) -> None:
+def add(core: Core, event: AddToTransaction, now_ms: int) -> None:
     """Handle an AddPartitionsToTxn or AddOffsetsToTxn."""
     holder = core.transactions.get(event.transactional_id)
     code = check(core, holder, event)
@@ -40,7 +38,7 @@ def add(core: Coordinator, event: AddToTransaction, now_ms: int) -> None:
         begin_or_extend(core, holder, event, now_ms)
 
 
-def check(core: Coordinator, holder: Holder | None, event: AddToTransaction) -> ErrorCode:
+def check(core: Core, holder: Holder | None, event: AddToTransaction) -> ErrorCode:
     """Who asks, then whether the id is free for it; while the holder may be changing, nobody can be told that it is fenced."""
     if core.is_loading_transaction(event.transactional_id):
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -66,7 +64,7 @@ def missing(holder: Holder, event: AddToTransaction) -> tuple[OffsetKey | str, .
     return tuple(one for one in asked if one not in inside)
 
 
-def begin_or_extend(core: Coordinator, holder: Holder, event: AddToTransaction, now_ms: int) -> None:
+def begin_or_extend(core: Core, holder: Holder, event: AddToTransaction, now_ms: int) -> None:
     """The first addition begins the transaction and its clock."""
     state, wall_ms = holder.decided, core.wall_ms(now_ms)
     begins = state.txn_state is not TxnState.ONGOING
@@ -85,8 +83,8 @@ class Added(msgspec.Struct, frozen=True):
 
     reply_to: Any
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.reply_to, AddAnswer(ErrorCode.NONE))
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.reply_to, AddAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE))

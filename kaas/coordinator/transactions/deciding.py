@@ -9,25 +9,20 @@ Must not know: what is decided.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from kaas.coordinator import timers
-from kaas.coordinator.outbox import Follower
+from kaas.coordinator.core import Core, Follower
 from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.state import TransactionState
 from kaas.coordinator.transactions.states import TxnState
-
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
 RETRY_MS = 500
 """Between two attempts at what a disk refused: markers, and the end of a transaction whose time is over."""
 
 
 def decide(
-    core: Coordinator, holder: Holder, state: TransactionState, follower: Follower, now_ms: int, *, moving: bool = True
+    core: Core, holder: Holder, state: TransactionState, follower: Follower, now_ms: int, *, moving: bool = True
 ) -> None:
     """Make the next state durable and tell `follower`; `moving`: nothing else may be decided until then."""
     holder.decided = state
@@ -37,7 +32,7 @@ def decide(
     core.out.persist(state.transactional_id, state, Deciding(state, follower))
 
 
-def watch(core: Coordinator, state: TransactionState, now_ms: int, *, least_ms: int = 0) -> None:
+def watch(core: Core, state: TransactionState, now_ms: int, *, least_ms: int = 0) -> None:
     """Give an open transaction what is left of its time, and `least_ms` in any case."""
     key = timers.transaction(state.transactional_id)
     if state.txn_state is TxnState.ONGOING:
@@ -53,13 +48,13 @@ class Deciding(msgspec.Struct, frozen=True):
     state: TransactionState
     follower: Follower
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         holder = core.transactions[self.state.transactional_id]
         holder.durable = self.state
         holder.settle()
         self.follower.written(core, now_ms)
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         holder = core.transactions[self.state.transactional_id]
         holder.settle()
         if not holder.in_flight and holder.durable is not None:

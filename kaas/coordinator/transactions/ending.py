@@ -10,11 +10,12 @@ Source: Apache Kafka 4.2 `TransactionCoordinator.endTransaction`; KIP-98, KIP-89
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from kaas.coordinator import timers
+from kaas.coordinator.core import Core
 from kaas.coordinator.effects import SendMarkers
 from kaas.coordinator.transactions.deciding import RETRY_MS, decide, watch
 from kaas.coordinator.transactions.events import EndTransaction, MarkersFailed, MarkersWritten, ProducerAnswer
@@ -23,11 +24,8 @@ from kaas.coordinator.transactions.state import LAST_EPOCH, NONE, TransactionSta
 from kaas.coordinator.transactions.states import COMPLETE, ENDING, TxnState
 from kaas.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def end(core: Coordinator, event: EndTransaction, now_ms: int) -> None:
+def end(core: Core, event: EndTransaction, now_ms: int) -> None:
     """Handle an EndTxn."""
     holder = core.transactions.get(event.transactional_id)
     code = check(core, holder, event)
@@ -41,11 +39,11 @@ def end(core: Coordinator, event: EndTransaction, now_ms: int) -> None:
         end_by_state(core, holder, event, now_ms)
 
 
-def refuse(core: Coordinator, event: EndTransaction, code: ErrorCode) -> None:
+def refuse(core: Core, event: EndTransaction, code: ErrorCode) -> None:
     core.out.reply(event.reply_to, ProducerAnswer(code))
 
 
-def check(core: Coordinator, holder: Holder | None, event: EndTransaction) -> ErrorCode:
+def check(core: Core, holder: Holder | None, event: EndTransaction) -> ErrorCode:
     """Whether the id can be asked; while something is on its way, nobody can be told what comes of it."""
     if core.is_loading_transaction(event.transactional_id):
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -62,7 +60,7 @@ def is_repeated(state: TransactionState, event: EndTransaction) -> bool:
     return event.bumps_epoch and ended and (event.producer_id, event.epoch) == state.last_identity
 
 
-def answer_again(core: Coordinator, state: TransactionState, event: EndTransaction) -> None:
+def answer_again(core: Core, state: TransactionState, event: EndTransaction) -> None:
     """The same end gives the same identity; the other one cannot be had any more. A fence that has used up the producer id
     leaves nothing to go on with."""
     committed = state.txn_state in (TxnState.PREPARE_COMMIT, TxnState.COMPLETE_COMMIT)
@@ -76,7 +74,7 @@ def answer_again(core: Coordinator, state: TransactionState, event: EndTransacti
         core.out.reply(event.reply_to, ProducerAnswer(ErrorCode.NONE, *state.identity))
 
 
-def end_by_state(core: Coordinator, holder: Holder, event: EndTransaction, now_ms: int) -> None:
+def end_by_state(core: Core, holder: Holder, event: EndTransaction, now_ms: int) -> None:
     """The producer is the right one: what its transaction's state makes of the request."""
     state = holder.decided
     here = state.txn_state
@@ -108,7 +106,7 @@ def fence(state: TransactionState) -> dict[str, Any]:
     return {"last_epoch": state.epoch, "epoch": state.epoch + 1}
 
 
-def prepare(core: Coordinator, holder: Holder, identity: dict[str, Any], now_ms: int, *, committed: bool) -> None:
+def prepare(core: Core, holder: Holder, identity: dict[str, Any], now_ms: int, *, committed: bool) -> None:
     """Decide the end."""
     state, wall_ms = holder.decided, core.wall_ms(now_ms)
     changes = {**identity, "updated_at": wall_ms}
@@ -118,19 +116,19 @@ def prepare(core: Coordinator, holder: Holder, identity: dict[str, Any], now_ms:
     decide(core, holder, moved, Prepared(state.transactional_id), now_ms)
 
 
-def abort_for(core: Coordinator, holder: Holder, now_ms: int) -> None:
+def abort_for(core: Core, holder: Holder, now_ms: int) -> None:
     """Abort an open transaction that its producer will not end: it is fenced by the next epoch."""
     prepare(core, holder, fence(holder.decided), now_ms, committed=False)
 
 
-def timed_out(core: Coordinator, transactional_id: str, now_ms: int) -> None:
+def timed_out(core: Core, transactional_id: str, now_ms: int) -> None:
     """An open transaction that took longer than its timeout holds readers back: aborted."""
     holder = core.transactions.get(transactional_id)
     if holder is not None and not holder.moving and holder.decided.txn_state is TxnState.ONGOING:
         abort_for(core, holder, now_ms)
 
 
-def send_markers(core: Coordinator, holder: Holder) -> None:
+def send_markers(core: Core, holder: Holder) -> None:
     """Have everybody told how the transaction ended who has not been told yet."""
     state = holder.decided
     core.out.effects.append(
@@ -145,7 +143,7 @@ def send_markers(core: Coordinator, holder: Holder) -> None:
     )
 
 
-def tell_all(core: Coordinator, holder: Holder) -> None:
+def tell_all(core: Core, holder: Holder) -> None:
     """The decision is durable: send markers to all that the transaction touched."""
     holder.untold = (*holder.decided.partitions, *holder.decided.groups)
     send_markers(core, holder)
@@ -156,22 +154,22 @@ class Prepared(msgspec.Struct, frozen=True):
 
     transactional_id: str
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         tell_all(core, core.transactions[self.transactional_id])
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         """The transaction is as open as before: the producer may try again, and the clock runs on."""
         holder = core.transactions[self.transactional_id]
         answer_end(core, holder, ProducerAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
-def answer_end(core: Coordinator, holder: Holder, answer: ProducerAnswer) -> None:
+def answer_end(core: Core, holder: Holder, answer: ProducerAnswer) -> None:
     if holder.ending is not None:
         token, holder.ending = holder.ending, None
         core.out.reply(token, answer)
 
 
-def markers_written(core: Coordinator, event: MarkersWritten, now_ms: int) -> None:
+def markers_written(core: Core, event: MarkersWritten, now_ms: int) -> None:
     """Make the end durable. A marker that comes twice, or of an end that is long over, changes nothing."""
     holder = core.transactions.get(event.transactional_id)
     if holder is None or holder.moving or not ends_now(holder.decided, event.producer_id, event.epoch):
@@ -196,7 +194,7 @@ def ends_now(state: TransactionState, producer_id: int, epoch: int) -> bool:
     return state.txn_state in ENDING and state.identity == (producer_id, epoch)
 
 
-def markers_failed(core: Coordinator, event: MarkersFailed, now_ms: int) -> None:
+def markers_failed(core: Core, event: MarkersFailed, now_ms: int) -> None:
     """Some have not been told: they will be later."""
     holder = core.transactions.get(event.transactional_id)
     if holder is not None and ends_now(holder.decided, event.producer_id, event.epoch):
@@ -204,7 +202,7 @@ def markers_failed(core: Coordinator, event: MarkersFailed, now_ms: int) -> None
         core.out.set_timer(timers.markers(event.transactional_id), now_ms + RETRY_MS)
 
 
-def markers_due(core: Coordinator, transactional_id: str, now_ms: int) -> None:
+def markers_due(core: Core, transactional_id: str, now_ms: int) -> None:
     """Try again to write the markers."""
     holder = core.transactions.get(transactional_id)
     if holder is not None and not holder.moving and holder.decided.txn_state in ENDING:
@@ -216,23 +214,23 @@ class Completed(msgspec.Struct, frozen=True):
 
     transactional_id: str
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         holder = core.transactions[self.transactional_id]
         answer_end(core, holder, ProducerAnswer(ErrorCode.NONE, *holder.decided.identity))
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         """Everybody has been told; only the note of it is not written. It is tried again."""
         core.out.set_timer(timers.markers(self.transactional_id), now_ms + RETRY_MS)
 
 
-def resume(core: Coordinator, holder: Holder, now_ms: int) -> None:
+def resume(core: Core, holder: Holder, now_ms: int) -> None:
     """After a load: what was ending goes on ending, and an open transaction has what is left of its time."""
     if holder.decided.txn_state in ENDING:
         tell_all(core, holder)
     watch(core, holder.decided, now_ms)
 
 
-def needs_new_producer_id(core: Coordinator, transactional_id: str) -> bool:
+def needs_new_producer_id(core: Core, transactional_id: str) -> bool:
     """Whether the next end uses up the epochs of the producer id."""
     holder = core.transactions.get(transactional_id)
     return holder is not None and holder.decided.is_used_up

@@ -8,23 +8,19 @@ Source: Apache Kafka 4.2 `TransactionStateManager.removeExpiredTransactionalIds`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from kaas.coordinator import timers
+from kaas.coordinator.core import Core
 from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.state import TransactionGone
 from kaas.coordinator.transactions.states import TABLE, TxnState
-
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
 IDS_PER_STEP = 1_000
 """So that a step takes about a millisecond."""
 
 
-def step(core: Coordinator, now_ms: int) -> None:
+def step(core: Core, now_ms: int) -> None:
     """Look at the next few ids; when all have been looked at, begin again after the interval."""
     if not core.expiry_queue:
         core.expiry_queue = list(core.transactions)
@@ -37,13 +33,13 @@ def step(core: Coordinator, now_ms: int) -> None:
     core.out.set_timer(timers.TRANSACTION_EXPIRY, now_ms + wait_ms)
 
 
-def is_due(core: Coordinator, holder: Holder, now_ms: int) -> bool:
+def is_due(core: Core, holder: Holder, now_ms: int) -> bool:
     state = holder.decided
     idle = not holder.in_flight and TxnState.DEAD in TABLE[state.txn_state].exits
     return idle and core.wall_ms(now_ms) - state.updated_at >= core.config.transactional_id_expiration_ms
 
 
-def forget(core: Coordinator, holder: Holder, now_ms: int) -> None:
+def forget(core: Core, holder: Holder, now_ms: int) -> None:
     """Make it durable that the id is gone; until then nothing else may be decided about it."""
     transactional_id = holder.decided.transactional_id
     holder.in_flight += 1
@@ -57,8 +53,8 @@ class Forgotten(msgspec.Struct, frozen=True):
 
     transactional_id: str
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         del core.transactions[self.transactional_id]
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         core.transactions[self.transactional_id].settle()

@@ -8,10 +8,11 @@ was).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from kaas.coordinator.core import Core
 from kaas.coordinator.transactions.deciding import decide
 from kaas.coordinator.transactions.ending import abort_for
 from kaas.coordinator.transactions.events import InitProducer, ProducerAnswer
@@ -20,11 +21,8 @@ from kaas.coordinator.transactions.state import LAST_EPOCH, NONE, Identity, Tran
 from kaas.coordinator.transactions.states import ENDING, TxnState
 from kaas.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from kaas.coordinator.coordinator import Coordinator
 
-
-def init_producer(core: Coordinator, event: InitProducer, now_ms: int) -> None:
+def init_producer(core: Core, event: InitProducer, now_ms: int) -> None:
     """Handle an InitProducerId."""
     code = check_request(core, event)
     if code:
@@ -45,7 +43,7 @@ def init_producer(core: Coordinator, event: InitProducer, now_ms: int) -> None:
         identify(core, holder, event, now_ms)
 
 
-def check_request(core: Coordinator, event: InitProducer) -> ErrorCode:
+def check_request(core: Core, event: InitProducer) -> ErrorCode:
     """What can be said without looking at the id."""
     if core.is_loading_transaction(event.transactional_id):
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -72,7 +70,7 @@ def goes_on(state: TransactionState, who: Identity) -> bool:
     return who == state.identity or (who == state.last_identity and state.txn_state is not TxnState.ONGOING)
 
 
-def identify(core: Coordinator, holder: Holder, event: InitProducer, now_ms: int) -> None:
+def identify(core: Core, holder: Holder, event: InitProducer, now_ms: int) -> None:
     """Give the id to this producer, which begins anew."""
     began: dict[str, Any] = {"timeout_ms": event.timeout_ms, "updated_at": core.wall_ms(now_ms), "started_at": 0}
     state = holder.decided.moved(
@@ -100,10 +98,10 @@ class Identified(msgspec.Struct, frozen=True):
     reply_to: Any
     state: TransactionState
 
-    def written(self, core: Coordinator, now_ms: int) -> None:
+    def written(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.reply_to, ProducerAnswer(ErrorCode.NONE, *self.state.identity))
 
-    def failed(self, core: Coordinator, now_ms: int) -> None:
+    def failed(self, core: Core, now_ms: int) -> None:
         if core.transactions[self.state.transactional_id].durable is None:
             del core.transactions[self.state.transactional_id]
         core.out.reply(self.reply_to, ProducerAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE))
