@@ -5,10 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 NAME ?= script
 EVENTS ?= 1000000
+SEQUENCES ?= 2000
+REQUESTS ?= 1000000
+ROUNDS ?= 500
 SEED ?=
 EXAMPLES ?= 500
+CLAIMS ?= requests rebalance_time records listing latency startup cpu
 
-.PHONY: help up stop token demo test check format lock docs simulate schemathesis clean
+.PHONY: help up stop token demo test check format lock docs simulate schemathesis \
+	oracle fuzz clients franz-go frames crash bench clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -62,6 +67,27 @@ simulate: $(VENV)/.installed-dev ## the coordinator under random schedules (EVEN
 
 schemathesis: $(VENV)/.installed-dev ## the API under random requests for minutes (EXAMPLES=… for each operation)
 	@KAAS_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -q --timeout 3600 kaasadmin/tests/test_fuzzing.py
+
+oracle: $(VENV)/.installed-dev ## what a coordinator must do, against a real Apache Kafka broker and ours
+	@KAAS_REQUIRE_ALL=1 KAAS_PEERS=apache,ours $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/conformance/oracle
+
+fuzz: $(VENV)/.installed-dev ## the same random requests to Apache Kafka and ours (SEQUENCES=…, SEED=…)
+	@$(BIN)/python -m tests.conformance.differential --sequences $(SEQUENCES) $(if $(SEED),--seed $(SEED))
+
+clients: $(VENV)/.installed-dev ## real clients of five languages and Apache's tools (ONLY='split.*')
+	@$(BIN)/python -m tests.conformance.clients $(if $(ONLY),--only $(ONLY))
+
+franz-go: $(VENV)/.installed-dev ## franz-go's own integration tests (BOOTSTRAP=host:port for another broker)
+	@$(BIN)/python -m tests.conformance.franz_go $(BOOTSTRAP)
+
+frames: $(VENV)/.installed-dev ## damaged requests, with the broker's memory watched (REQUESTS=…, SEED=…)
+	@$(BIN)/python -m tests.conformance.frames --requests $(REQUESTS) $(if $(SEED),--seed $(SEED))
+
+crash: $(VENV)/.installed-dev ## the broker killed under load, full disks, torn files (ROUNDS=…)
+	@KAAS_CRASH_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -q tests/crash
+
+bench: $(VENV)/.installed-dev ## ratios to a warm Apache Kafka, one table per claim (CLAIMS='requests cpu')
+	@for claim in $(CLAIMS); do $(BIN)/python -m benchmarks.$$claim || exit 1; done
 
 clean: ## remove what make made (not the data folder)
 	@rm -rf $(VENV) staticfiles .mypy_cache .ruff_cache .import_linter_cache

@@ -68,7 +68,7 @@ def leave_one(core: Core, group: ClassicGroup, row: Leaving) -> tuple[ErrorCode,
         if holder is None:
             return ErrorCode.UNKNOWN_MEMBER_ID, None
         return ErrorCode.NONE, take_out(core, group, holder, row)
-    if row.member_id in group.pending and row.instance_id is None:
+    if row.member_id in group.pending:  # no member yet, so whatever instance id stands beside it holds nothing
         del group.pending[row.member_id]
         core.out.cancel_timer(timers.pending_member(group.group_id, row.member_id))
         core.out.announce(group.group_id, MembersChanged(member_ids=()))

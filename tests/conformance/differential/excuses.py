@@ -1,7 +1,7 @@
-"""Where our broker may differ from Apache Kafka, each with its reason. Apache is the first side, ours the second.
+"""Where our broker differs from Apache Kafka on purpose. Apache is the first side, ours the second.
 
-`RULES` end a sequence, as the two groups may go separate ways from there. `PENDING` are faults of ours that wait to be mended:
-each is counted in the report, and leaves this list when it is gone.
+Each rule names the page of docs/decisions that says why. A difference that a rule excuses ends its sequence, as the two groups
+may go separate ways from there, and is counted in the report.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from typing import Any
 from tests.conformance.differential.steps import Step
 
 PARKED = "parked"
-UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_MEMBER_ID = -1, 3, 25
-GROUP_ID_NOT_FOUND, GROUP_SUBSCRIBED_TO_TOPIC = 69, 86
+UNKNOWN_SERVER_ERROR, UNKNOWN_MEMBER_ID, GROUP_SUBSCRIBED_TO_TOPIC = -1, 25, 86
 
 
 def excuse(step: Step, what: str, apache: Any, ours: Any) -> str | None:
     """Why this difference is none; null if nothing excuses it."""
-    for rule in (*RULES, *PENDING):
+    for rule in RULES:
         reason = rule(step, what, apache, ours)
         if reason is not None:
             return reason
@@ -33,13 +32,13 @@ def another_leader(step: Step, what: str, apache: Any, ours: Any) -> str | None:
         return None
     both = apache.get("leader"), ours.get("leader")
     if all(both) and both[0] != both[1]:
-        return "whoever follows a leader that left is any of the members"
+        return "0020: whoever follows a leader that left is any of the members"
     return None
 
 
 def removed_while_syncing(step: Step, what: str, apache: Any, ours: Any) -> str | None:
     if apache == PARKED and code_of(ours) == UNKNOWN_MEMBER_ID and what.startswith("the answer to sync"):
-        return "a parked Sync of a member that is removed is never answered by Apache, here with 25"
+        return "0005: a parked Sync of a member that is removed is never answered by Apache, here with 25"
     return None
 
 
@@ -50,13 +49,13 @@ def joined_twice(step: Step, what: str, apache: Any, ours: Any) -> str | None:
         and what.startswith("the answer to join")
         and str(step) not in what
     ):
-        return "of two Joins of one member the older is never answered by Apache, here it is"
+        return "0006: of two Joins of one member the older is never answered by Apache, here it is"
     return None
 
 
 def pending_and_static(step: Step, what: str, apache: Any, ours: Any) -> str | None:
     if (code_of(apache), code_of(ours)) == (UNKNOWN_SERVER_ERROR, UNKNOWN_MEMBER_ID):
-        return "an id that a dynamic member was told, sent with an instance id, is -1 for Apache, here 25"
+        return "0018: an id that a dynamic member was told, sent with an instance id, is -1 for Apache, here 25"
     return None
 
 
@@ -64,37 +63,14 @@ def unwritten_group(step: Step, what: str, apache: Any, ours: Any) -> str | None
     """Apache shows a group when a record that was written after its birth is; here it shows at once."""
     if what != "the description" or (apache["group_state"], ours["group_state"]) != ("Dead", "Empty"):
         return None
-    return "a group of which nothing is stored shows later in Apache" if not ours["members"] else None
-
-
-RULES = (another_leader, removed_while_syncing, joined_twice, pending_and_static, unwritten_group)
-
-
-def nothing_to_delete(step: Step, what: str, apache: Any, ours: Any) -> str | None:
-    if step.what == "delete offsets" and code_of(apache) == 0 and code_of(ours) == GROUP_ID_NOT_FOUND:
-        codes = {row["error_code"] for topic in apache["topics"] for row in topic["partitions"]}
-        if codes == {UNKNOWN_TOPIC_OR_PARTITION}:
-            return "to be mended: OffsetDelete of partitions none of which exists does not ask the group"
-    return None
-
-
-def pending_leaves_as_static(step: Step, what: str, apache: Any, ours: Any) -> str | None:
-    if not what.startswith("the answer to leave") or not isinstance(apache, dict) or not isinstance(ours, dict):
-        return None
-    differ = [
-        pair for pair in zip(apache.get("members", ()), ours.get("members", ()), strict=False) if pair[0] != pair[1]
-    ]
-    codes = {(row["error_code"], other["error_code"]) for row, other in differ}
-    if codes <= {(0, UNKNOWN_MEMBER_ID), (UNKNOWN_MEMBER_ID, 0)} and any(row["group_instance_id"] for row, _ in differ):
-        return "to be mended: a pending id leaves whatever instance id stands beside it"
-    return None
+    return "0019: a group of which nothing is stored shows later in Apache" if not ours["members"] else None
 
 
 def pending_leave_rebalances(step: Step, what: str, apache: Any, ours: Any) -> str | None:
     if step.what != "leave" or what != "the description" or apache["group_state"] != "PreparingRebalance":
         return None
     if ours["group_state"] in ("Stable", "CompletingRebalance") and len(ours["members"]) == len(apache["members"]):
-        return "to be mended: a pending id that leaves by LeaveGroup 3 and later starts a rebalance in Apache"
+        return "0015: a pending id that leaves starts a rebalance in Apache"
     return None
 
 
@@ -104,19 +80,23 @@ def subscribed_since(step: Step, what: str, apache: Any, ours: Any) -> str | Non
     theirs, own = ([row["error_code"] for t in said["topics"] for row in t["partitions"]] for said in (apache, ours))
     differ = {pair for pair in zip(theirs, own, strict=False) if pair[0] != pair[1]}
     if differ <= {(0, GROUP_SUBSCRIBED_TO_TOPIC), (GROUP_SUBSCRIBED_TO_TOPIC, 0)}:
-        return "to be mended: while members join, those topics count as subscribed that the last generation read"
+        return "0016: while members join, Apache counts those topics as subscribed that the last generation read"
     return None
 
 
-PENDING = (nothing_to_delete, pending_leaves_as_static, pending_leave_rebalances, subscribed_since)
+RULES = (
+    another_leader,
+    removed_while_syncing,
+    joined_twice,
+    pending_and_static,
+    unwritten_group,
+    pending_leave_rebalances,
+    subscribed_since,
+)
 
 
 def pinned(described: dict[str, Any]) -> dict[str, Any]:
-    """A description without what need not be alike while a group rebalances.
-
-    To be mended: Apache forgets assignments when a rebalance begins before the one under way has ended; ours still shows those
-    of the last Stable.
-    """
+    """A description without the assignments that Apache forgets when one rebalance overtakes another (0017)."""
     if described["group_state"] not in ("CompletingRebalance", "PreparingRebalance"):
         return described
     return {**described, "members": [{**m, "member_assignment": "not pinned"} for m in described["members"]]}

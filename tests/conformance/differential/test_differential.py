@@ -1,12 +1,16 @@
 """The same sequences of requests to a real Apache Kafka broker and to ours: a short run of the differential fuzzer."""
 
 import asyncio
+import inspect
+import re
 
 import pytest
 
+from tests.conformance.differential import excuses
 from tests.conformance.differential.fuzzer import compare
 from tests.conformance.differential.steps import Script
 from tests.conformance.peers import APACHE, OURS
+from tests.support.broker import ROOT
 
 SEQUENCES = 120
 
@@ -39,3 +43,10 @@ def test_sequences_reach_every_kind_of_request():
     assert {("join", v) for v in range(10)} | {("sync", v) for v in range(6)} <= asked
     assert {("commit", v) for v in range(2, 10)} | {("fetch", v) for v in range(1, 10)} <= asked
     assert {what for what, _ in asked} >= {"heartbeat", "leave", "describe", "list", "delete offsets", "delete group"}
+
+
+def test_every_difference_that_is_excused_was_decided_on():
+    pages = {path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")}
+    for rule in (*excuses.RULES, excuses.pinned):
+        named = set(re.findall(r"\b\d{4}\b", inspect.getsource(rule)))
+        assert named and named <= pages, rule.__name__

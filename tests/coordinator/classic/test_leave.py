@@ -100,6 +100,21 @@ def test_a_pending_id_that_leaves_lets_the_join_phase_end_and_is_gone():
     assert groups.joins(member_id=told).code == 25
 
 
+def test_a_pending_id_leaves_whatever_instance_id_stands_beside_it():
+    groups = Groups()
+    groups.settled(groups.member())
+    told = groups.member().takes_id()
+    assert groups.leaves((told, "i9")).answer.members == (LeftMember(told, "i9", NONE),)
+    assert groups.joins(member_id=told).code == 25
+
+
+def test_a_pending_id_that_leaves_disturbs_nobody():
+    groups = Groups()
+    (a,) = groups.settled(groups.member())
+    groups.leaves((groups.member().takes_id(), None))
+    assert a.beats() == 0
+
+
 def test_a_parked_join_of_a_member_that_leaves_is_answered_that_it_is_unknown():
     groups = Groups()
     a, b = groups.settled(*groups.members(2))
