@@ -120,7 +120,7 @@ _ROWS = (
         "how much of a log must be uncompacted before it is compacted",
         0,
     ),
-    _setting("log.segment.delete.delay.ms", "long", 60_000, "how long a deleted segment's file stays", 0),
+    _setting("log.segment.delete.delay.ms", "long", 60_000, "without effect: a deleted segment goes at once", 0),
     _setting("log.preallocate", "bool", False, "segments are allocated whole"),
     _setting("min.insync.replicas", "int", 1, "replicas that must have a batch for acks=all", 1),
     _setting("unclean.leader.election.enable", "bool", False, "a replica that is behind may lead"),

@@ -4,7 +4,7 @@ Job: say yes to the one good batch of a produced partition and hand back its hea
 Rules:
 - The header and the checksum are enough. Records are not decoded: that costs more than all the rest of a produce
   together, and a client that lies about its own records with a right checksum harms its own readers only, who check
-  again.
+  again (docs/decisions/0021). But no batch takes more offsets than its bytes can hold records.
 - The order of checks is Apache's, so that of two faults the same one is named.
 - Bytes after the batch that are too few to be another one are ignored, as Apache trims them.
 Must not know: topics, versions of requests (the caller refuses zstd from old ones).
@@ -15,7 +15,7 @@ from __future__ import annotations
 import struct
 
 from kaas.errors import ErrorCode, KafkaError
-from kaas.wire.records.codec import Codec
+from kaas.wire.records.codec import DECOMPRESSED_LIMIT_BYTES, Codec
 from kaas.wire.records.header import HEADER_SIZE, MAGIC, PREFIX_SIZE, BatchHeader, Bytes, read_header
 from kaas.wire.records.walk import checksum_fits
 
@@ -23,6 +23,7 @@ _LENGTH_AND_MAGIC = struct.Struct(">i4xb")
 _UP_TO_MAGIC = 17
 _SMALLEST_LENGTH = 14  # of any magic: below this it cannot be a batch at all
 _GREATEST_CODEC = max(Codec)
+_SMALLEST_RECORD = 7  # length, attributes, two deltas, two absent lengths and no headers, one byte each
 
 
 def validate_produced(data: Bytes, max_message_bytes: int) -> BatchHeader:
@@ -75,6 +76,9 @@ def _check_fields(header: BatchHeader) -> None:
             ErrorCode.INVALID_RECORD,
             f"the batch says {header.record_count} records and a last offset delta of {header.last_offset_delta}",
         )
+    room = header.size - HEADER_SIZE if header.codec == Codec.NONE else DECOMPRESSED_LIMIT_BYTES
+    if header.record_count * _SMALLEST_RECORD > room:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"{room} bytes do not hold {header.record_count} records")
     if header.is_control:
         raise KafkaError(ErrorCode.INVALID_RECORD, "control batches are written by brokers only")
     if header.has_producer and header.base_sequence < 0:

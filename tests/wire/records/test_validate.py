@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaas.errors import ErrorCode, KafkaError
+from kaas.wire.records.codec import Codec
 from kaas.wire.records.header import CONTROL, read_header
 from kaas.wire.records.record import Origin, Record, build_batch
 from kaas.wire.records.validate import validate_produced
@@ -45,6 +46,11 @@ def test_a_good_batch_gives_its_header():
     assert validate_produced(GOOD, LIMIT) == validate_produced(memoryview(GOOD), LIMIT) == read_header(GOOD)
 
 
+def test_the_smallest_records_are_taken():
+    data = build_batch([Record(offset=n, timestamp=1, key=None, value=None) for n in range(3)])
+    assert validate_produced(data, LIMIT).record_count == 3
+
+
 @pytest.mark.parametrize("rest", [b"12345", GOOD[:-3], b"\0" * 11, GOOD[:12]])
 def test_a_rest_that_is_no_whole_batch_is_ignored(rest):
     assert validate_produced(GOOD + rest, LIMIT) == read_header(GOOD)
@@ -67,6 +73,8 @@ def test_a_rest_that_is_no_whole_batch_is_ignored(rest):
         patched(">i", (23, 5)),
         patched(">i", (23, -1), (57, 0)),
         patched(">i", (57, -1)),
+        patched(">i", (23, 2**31 - 2), (57, 2**31 - 1)),
+        patched(">i", (23, 2**31 - 2), (57, 2**31 - 1), data=of(codec=Codec.LZ4)),
         of(attributes=CONTROL),
         of(origin=Origin(producer_id=5, producer_epoch=0, base_sequence=-1)),
         patched(">h", (21, 5)),
@@ -87,6 +95,8 @@ def test_a_rest_that_is_no_whole_batch_is_ignored(rest):
         "wrong last offset",
         "no records",
         "a negative count",
+        "more records than bytes",
+        "more records than any payload holds",
         "a control batch",
         "a producer without sequence",
         "codec 5",
