@@ -20,6 +20,7 @@ JAVA_FLAGS = [
     "-XX:TieredStopAtLevel=1",
     "-Xmx256m",
     "-Xshare:auto",
+    "-Xlog:disable",  # an archive that cannot be used any more is told on standard output, among the events
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
 ]
 
