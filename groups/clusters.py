@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 
@@ -23,7 +24,7 @@ FEED, TAIL, POLL = "feed", "tail", "poll"
 """How a cluster is read: our broker pushes; an observer tails `__consumer_offsets`; an observer polls the admin API."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-_FIELDS = {"bootstrap", "read", "read_only", "librdkafka"}
+_FIELDS = {"bootstrap", "read", "read_only", "librdkafka", "schema_registry"}
 
 
 class BadClusters(ValueError):
@@ -33,22 +34,31 @@ class BadClusters(ValueError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """One cluster. `bootstrap` is `host:port,host:port`; `librdkafka` holds further settings of that library, such as
-    `sasl.mechanism`; `source` says how it is read: feed, tail or poll."""
+    `sasl.mechanism`; `source` says how it is read: feed, tail or poll; `schema_registry` is an address, empty for none."""
 
     name: str
     bootstrap: str
     source: str = FEED
     read_only: bool = False
     librdkafka: Mapping[str, str] = field(default_factory=dict, hash=False)
+    schema_registry: str = field(default="", repr=False)
 
 
-def clusters_from(*, text: str, local_bootstrap: str, read_only: Iterable[str]) -> dict[str, Cluster]:
+def clusters_from(
+    *, text: str, local_bootstrap: str, read_only: Iterable[str], local_registry: str = ""
+) -> dict[str, Cluster]:
     """The registry: `local` and whatever `text` (JSON, or the path of a file with it) names beside it.
 
     Raises BadClusters for what is no such description, and for a read-only name that no cluster has.
     """
     frozen = set(read_only)
-    rows = {LOCAL: Cluster(name=LOCAL, bootstrap=local_bootstrap, read_only=LOCAL in frozen)}
+    local = Cluster(
+        name=LOCAL,
+        bootstrap=local_bootstrap,
+        read_only=LOCAL in frozen,
+        schema_registry=_registry(LOCAL, local_registry),
+    )
+    rows = {LOCAL: local}
     for name, described in _described(text).items():
         rows[name] = _cluster(name, described, name in frozen)
     if strange := frozen - rows.keys():
@@ -91,7 +101,22 @@ def _cluster(name: str, described: Any, frozen: bool) -> Cluster:
     read_only = described.get("read_only", False)
     if not isinstance(read_only, bool):
         raise BadClusters(f"{name}: read_only is true or false")
-    return Cluster(name=name, bootstrap=bootstrap, source=source, read_only=read_only or frozen, librdkafka=more)
+    return Cluster(
+        name=name,
+        bootstrap=bootstrap,
+        source=source,
+        read_only=read_only or frozen,
+        librdkafka=more,
+        schema_registry=_registry(name, described.get("schema_registry", "")),
+    )
+
+
+def _registry(name: str, url: Any) -> str:
+    """The address of a schema registry, empty for none. The message does not repeat it: it may hold a password."""
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if url == "" or (parts is not None and parts.scheme in ("http", "https") and parts.hostname):
+        return url
+    raise BadClusters(f"{name}: the schema registry's address begins with http:// or https://")
 
 
 def _named(described: Any) -> str:

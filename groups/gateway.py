@@ -22,6 +22,9 @@ EARLIEST = -2
 LATEST = -1
 """The two moments of ListOffsets that are no timestamps."""
 
+RECORDS_BYTES = 32 * 2**20
+"""A read of records ends with the one that passes this size, however many were asked for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
@@ -86,7 +89,7 @@ class Gateway(Protocol):
         ...
 
     def records(self, topic: str, partition: int, start: int, count: int) -> list[Record]:
-        """Up to `count` records from an offset on, fewer at the end of the log. No group takes notice."""
+        """Up to `count` records from an offset on, fewer at the log's end or after RECORDS_BYTES. No group takes notice."""
         ...
 
 

@@ -22,7 +22,7 @@ from confluent_kafka.admin import AdminClient
 from django.conf import settings
 
 from groups.clusters import Cluster
-from groups.gateway import Committed, Partition, Record
+from groups.gateway import RECORDS_BYTES, Committed, Partition, Record
 from groups.problems import Problem, from_kafka, not_connected, timed_out
 from kaas.consumer.admin import Admin
 from kaas.consumer.connection import Unsupported
@@ -150,12 +150,14 @@ class KafkaGateway:
         """One by one: asked for several, librdkafka waits for the last of them past the end of the log."""
         deadline_s = time.monotonic() + self._timeout_s
         found: list[Record] = []
-        while len(found) < count:
+        size = 0
+        while len(found) < count and size < RECORDS_BYTES:
             message = consumer.poll(max(0.0, deadline_s - time.monotonic()))
             if message is None:
                 raise timed_out(self._resource, settings.KAAS_KAFKA_TIMEOUT_MS)
             if (error := message.error()) is None:
                 found.append(_record(message))
+                size += len(message)
             elif error.code() == LibrdkafkaError._PARTITION_EOF:
                 return found
             else:

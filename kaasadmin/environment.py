@@ -80,7 +80,19 @@ VARIABLES = (
         name="KAAS_CLUSTERS",
         default="",
         meaning="Kafka clusters beside the embedded one: JSON, or the path of a file that holds it. An object of "
-        'name to {"bootstrap": "host:port", "read": "tail" or "poll", "read_only": false, "librdkafka": {…}}.',
+        'name to {"bootstrap": "host:port", "read": "tail" or "poll", "read_only": false, "librdkafka": {…}, '
+        '"schema_registry": "http://…"}.',
+    ),
+    Variable(
+        name="KAAS_SCHEMA_REGISTRY",
+        default="",
+        meaning="Schema registry of the cluster `local`, as `http://host:port` or `https://user:password@host`: records "
+        "in Avro and Protobuf are then shown as JSON.",
+    ),
+    Variable(
+        name="KAAS_SCHEMA_REGISTRY_TIMEOUT_MS",
+        default="3000",
+        meaning="How long a page of records waits for a schema registry; then it shows bytes and says why.",
     ),
     Variable(
         name="KAAS_READ_ONLY",
@@ -174,6 +186,8 @@ class Environment:
     admin_password: str
     secret_key: str
     clusters: str
+    schema_registry: str
+    schema_registry_timeout_ms: int
     read_only: tuple[str, ...]
     kafka_timeout_ms: int
     allowed_hosts: tuple[str, ...]
@@ -213,6 +227,8 @@ def environment(values: Mapping[str, str] | None = None) -> Environment:
         admin_password=text("KAAS_ADMIN_PASSWORD"),
         secret_key=text("KAAS_SECRET_KEY"),
         clusters=text("KAAS_CLUSTERS"),
+        schema_registry=text("KAAS_SCHEMA_REGISTRY"),
+        schema_registry_timeout_ms=_number(text, "KAAS_SCHEMA_REGISTRY_TIMEOUT_MS", 10, 60_000),
         read_only=_listed(text("KAAS_READ_ONLY")),
         kafka_timeout_ms=_number(text, "KAAS_KAFKA_TIMEOUT_MS", 100, 600_000),
         allowed_hosts=_listed(text("KAAS_ALLOWED_HOSTS")),

@@ -25,7 +25,13 @@ SECRET_KEY = KAAS.secret_key or secret_key(KAAS.data)
 DEBUG = KAAS.debug
 ALLOWED_HOSTS = list(KAAS.allowed_hosts)
 
-KAAS_CLUSTERS = clusters_from(text=KAAS.clusters, local_bootstrap=KAAS.broker_bootstrap, read_only=KAAS.read_only)
+KAAS_CLUSTERS = clusters_from(
+    text=KAAS.clusters,
+    local_bootstrap=KAAS.broker_bootstrap,
+    local_registry=KAAS.schema_registry,
+    read_only=KAAS.read_only,
+)
+KAAS_SCHEMA_REGISTRY_TIMEOUT_MS = KAAS.schema_registry_timeout_ms
 KAAS_REDIS_URL = redis_url(KAAS.data, KAAS.redis_url)
 KAAS_KAFKA_TIMEOUT_MS = KAAS.kafka_timeout_ms
 KAAS_HISTORY_DAYS = KAAS.history_days

@@ -1,65 +1,65 @@
-"""Records as people read them: text, JSON or bytes.
+"""Records as people read them, and which of them a question is about.
 
-Job: one record to a row.
-Rules: nothing is guessed beyond UTF-8 and JSON; what is neither is shown as hexadecimal digits; long values are cut, and say
-so. JSON stays the text that it is, so that no number loses digits.
+Job: one record to a row; the window of a log that a question looks at; whether a record holds a text.
+Rules: bytes become text in offsets.decoding alone; a search looks at what is shown, so that whoever sees a word finds it.
 Must not know: where records come from.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from groups.gateway import Record
 from groups.times import iso, with_twins
-
-SHOWN_BYTES = 64 * 2**10
-"""Longer keys and values are cut there."""
-
-_CONTROLS = {chr(code) for code in range(32)} - {"\t", "\n", "\r"}
+from offsets.decoding.values import Values
 
 Row = dict[str, Any]
 
 
-def record_row(topic: str, partition: int, record: Record, side: str) -> Row:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Offsets from `first` up to `end` (not included), around `centre`."""
+
+    first: int
+    centre: int
+    end: int
+
+
+def window_of(*, log_start: int, log_end: int, centre: int, around: int) -> Window:
+    """`around` offsets before `centre` and as many from it on, inside the log; a centre outside of it moves to its edge."""
+    centre = min(max(centre, log_start), log_end)
+    return Window(first=max(log_start, centre - around), centre=centre, end=min(log_end, centre + around))
+
+
+def nearest(records: Iterable[Record], centre: int, around: int) -> list[Record]:
+    """The last `around` records before an offset, and the first `around` from it on."""
+    rows = list(records)
+    before = [one for one in rows if one.offset < centre][-around:]
+    return before + [one for one in rows if one.offset >= centre][:around]
+
+
+def record_row(topic: str, partition: int, record: Record, side: str, values: Values) -> Row:
     """A record; `side` is before or after the committed offset."""
     return {
         **with_twins({"topic": topic, "partition": partition, "offset": record.offset}),
         "timestamp": iso(record.timestamp),
-        "key": shown(record.key),
-        "value": shown(record.value),
-        "headers": [{"key": name, "value": shown(value)} for name, value in record.headers],
+        "key": values.shown(record.key),
+        "value": values.shown(record.value),
+        "headers": [{"key": name, "value": values.shown(value)} for name, value in record.headers],
         "side": side,
     }
 
 
-def shown(data: bytes | None) -> Row:
-    """Bytes as `{encoding: text|json|hex|null, data, size, cut}`; null bytes have null for both."""
-    if data is None:
-        return {"encoding": None, "data": None, "size": 0, "cut": False}
-    text = _text(data)
-    if text is None:
-        encoding, whole = "hex", data[:SHOWN_BYTES].hex()
-    else:
-        encoding, whole = "json" if _is_json(text) else "text", text[:SHOWN_BYTES]
-    return {"encoding": encoding, "data": whole, "size": len(data), "cut": len(data) > SHOWN_BYTES}
+def holds(record: Record, text: str, values: Values) -> bool:
+    """Whether a record's key, value or headers show a text; case does not matter."""
+    wanted = text.casefold()
+    return any(wanted in shown.casefold() for shown in _texts(record, values))
 
 
-def _text(data: bytes) -> str | None:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None
-    return None if _CONTROLS.intersection(text) else text
-
-
-def _is_json(text: str) -> bool:
-    """Whether a text is a JSON object or list: a bare number or word is rather a text."""
-    if not text.lstrip().startswith(("{", "[")):
-        return False
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+def _texts(record: Record, values: Values) -> Iterator[str]:
+    yield from (values.shown(data)["data"] or "" for data in (record.key, record.value))
+    for name, value in record.headers:
+        yield name
+        yield values.shown(value)["data"] or ""

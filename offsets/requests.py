@@ -75,15 +75,26 @@ def _integer(strategy: Strategy, value: Any, lowest: int, highest: int) -> int:
 
 def _moment(value: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(value)
+        return moment_of(value)
     except ValueError as problem:
-        raise _bad(Strategy.TIMESTAMP, f"{value!r} is not ISO 8601") from problem
+        raise _bad(Strategy.TIMESTAMP, str(problem)) from problem
+
+
+def moment_of(text: str) -> datetime:
+    """A moment in ISO 8601 with its zone, in UTC.
+
+    Raises ValueError, which says what is missing: a time without a zone would mean another moment to somebody else.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as problem:
+        raise ValueError(f"{text!r} is not ISO 8601") from problem
     if moment.tzinfo is None:
-        raise _bad(Strategy.TIMESTAMP, f"{value!r} has no zone: add Z or an offset such as +02:00")
+        raise ValueError(f"{text!r} has no zone: add Z or an offset such as +02:00")
     try:
         return moment.astimezone(UTC)
     except OverflowError as problem:
-        raise _bad(Strategy.TIMESTAMP, f"{value!r} lies outside the years 1 to 9999") from problem
+        raise ValueError(f"{text!r} lies outside the years 1 to 9999") from problem
 
 
 def _duration(value: str) -> timedelta:

@@ -1,8 +1,7 @@
-"""Reads of offsets: per partition with its lag, plans, the armed reset, the records around a commit.
+"""Reads of offsets: per partition with its lag, plans, the armed reset.
 
 Job: rows in the API's shapes, for pages, API and sockets alike.
-Rules: the principal comes first; offsets and log ends come from the feed, records from the cluster, and no group takes
-notice of either.
+Rules: the principal comes first; offsets and log ends come from the feed.
 Must not know: requests, templates.
 """
 
@@ -14,9 +13,7 @@ from typing import Any
 
 from groups.access import Principal
 from groups.feeds import feed_of
-from groups.gateway import gateway_of
 from groups.lag.states import lag_of
-from groups.problems import not_found
 from groups.redis_store import snapshot_of, topic_views
 from groups.rows import Partition, log_of, owners, place_of, topics_of
 from groups.selectors import group_snapshot, listing
@@ -25,12 +22,9 @@ from kaas.feed.types import MemberView, OffsetView, Snapshot, TopicView
 from offsets.choices import PlanStatus
 from offsets.models import ResetPlan
 from offsets.plan_life import plan_find, plan_row
-from offsets.records import record_row
 from offsets.requests import reset_request
 
 Row = dict[str, Any]
-
-RECORDS_AROUND = 50
 
 
 def offset_list(principal: Principal, cluster_name: str, group_id: str) -> Row:
@@ -102,28 +96,3 @@ def armed_reset(cluster: str, group_id: str) -> Row | None:
         "at": plan.armed_at.isoformat(timespec="milliseconds"),
         "expires_at": plan.expires_at.isoformat(timespec="milliseconds"),
     }
-
-
-def record_list(
-    principal: Principal, cluster_name: str, group_id: str, *, topic: str, partition: int, around: int
-) -> Row:
-    """Up to `around` records before a partition's committed offset, and as many from it on.
-
-    Without a commit only those from the log's start are shown. Compaction and transaction markers leave holes in a log: then
-    fewer than asked may stand before the offset. Raises Problem: 404 for a partition that is not the group's, 502 to 504.
-    """
-    cluster, snapshot = group_snapshot(principal, cluster_name, group_id)
-    rows = offset_rows(snapshot, topic_views(cluster.name, [topic]))
-    row = next((row for row in rows if (row["topic"], row["partition"]) == (topic, partition)), None)
-    if row is None:
-        raise not_found(f"partition {partition} of topic {topic} in group {group_id}")
-    start, end = row["log_start"] or 0, row["log_end"] or 0
-    committed = start if row["committed"] is None else min(max(row["committed"], start), end)
-    first = max(start, committed - around)
-    found = gateway_of(cluster).records(topic, partition, first, 2 * around) if first < end else []
-    before = [one for one in found if one.offset < committed][-around:]
-    after = [one for one in found if one.offset >= committed][:around]
-    items = [record_row(topic, partition, one, "before") for one in before]
-    items += [record_row(topic, partition, one, "after") for one in after]
-    age = feed_of(cluster.name).age_ms(snapshot.coordinator)
-    return {**listing(items), "snapshot_age_ms": age, "committed": row["committed"]}

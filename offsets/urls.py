@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from offsets.views import offsets, resets
+from offsets.views import offsets, records, resets
 
 urlpatterns = [
     path("reset/", resets.reset, name="reset"),
     path("reset/<uuid:plan>/", resets.reset_plan, name="reset_plan"),
     path("offsets/delete/", offsets.offsets_delete, name="offsets_delete"),
+    path("records/", records.records, name="records"),
     path("undo/", offsets.undo, name="undo"),
 ]

@@ -171,6 +171,13 @@ def visible(id_: str | None) -> str:
     return "␣" * before + inner + "␣" * (len(shown) - before - len(inner))
 
 
+@register.filter
+def visible_lines(text: str | None) -> str:
+    """A longer text with everything in it to be seen, in the lines that it has."""
+    lines = (text or "").split("\n")
+    return "\n".join("".join(_picture(mark) for mark in line) for line in lines)
+
+
 _SEEN = {"\n": "↵", "\r": "␍", "\t": "⇥"}
 
 

@@ -27,6 +27,13 @@ def test_others_stand_beside_it():
     assert read({"prod": {"bootstrap": "k:1"}})["prod"].source == "poll"
 
 
+def test_each_may_have_a_schema_registry():
+    rows = read({"prod": {"bootstrap": "k:1", "schema_registry": "https://user:secret@registry:8081"}})
+    assert rows["prod"].schema_registry.endswith("@registry:8081") and "secret" not in repr(rows["prod"])
+    local = clusters_from(text="", local_bootstrap="k:1", read_only=(), local_registry="http://registry")["local"]
+    assert local.schema_registry == "http://registry"
+
+
 def test_they_may_stand_in_a_file(tmp_path):
     path = tmp_path / "clusters.json"
     path.write_text('{"prod": {"bootstrap": "k:1"}}')
@@ -53,6 +60,9 @@ def test_a_cluster_is_read_only_by_name_or_by_itself():
         ({"a": {"bootstrap": "k:1", "read": "feed"}}, "read is"),
         ({"a": {"bootstrap": "k:1", "read_only": "yes"}}, "read_only"),
         ({"a": {"bootstrap": "k:1", "librdkafka": {"x": 1}}}, "librdkafka"),
+        ({"a": {"bootstrap": "k:1", "schema_registry": "file:///etc/passwd"}}, "begins with http"),
+        ({"a": {"bootstrap": "k:1", "schema_registry": "https://"}}, "begins with http"),
+        ({"a": {"bootstrap": "k:1", "schema_registry": 7}}, "begins with http"),
     ],
 )
 def test_a_description_that_cannot_be_used_says_why(described, why):

@@ -1,17 +1,15 @@
-"""Committed offsets and the records around them over REST."""
+"""Committed offsets over REST."""
 
 from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.response import Response
 
-from groups.api.base import ApiView, StrictSerializer, WriteParameters, group_of
+from groups.api.base import ApiView, WriteParameters, group_of
 from groups.api.schema import WRITES, failures
 from offsets import selectors
 from offsets.api import serializers as shapes
 from offsets.requests import topic_scope
-from offsets.selectors import RECORDS_AROUND
 from offsets.services.deletion import offsets_delete
 from offsets.services.undo import offsets_undo
 
@@ -53,25 +51,3 @@ class UndoView(ApiView):
         dry_run = self.parameters(WriteParameters)["dry_run"]
         group_id = group_of(group)
         return self.once(lambda: (200, offsets_undo(self.principal(), cluster, group_id, dry_run=dry_run)))
-
-
-class RecordParameters(StrictSerializer):
-    """Which partition, and how many records on each side of its committed offset."""
-
-    topic = serializers.CharField(max_length=shapes.TOPIC_LENGTH)
-    partition = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
-    around = serializers.IntegerField(default=5, min_value=1, max_value=RECORDS_AROUND)
-
-
-class RecordListView(ApiView):
-    """The records around a committed offset."""
-
-    @extend_schema(
-        operation_id="records_list",
-        parameters=[RecordParameters],
-        responses={200: shapes.RecordList, **failures(400, 404, 502, 503, 504)},
-    )
-    def get(self, request, cluster: str, group: str):
-        """What was done last and what comes next; the group takes no notice."""
-        given = self.parameters(RecordParameters)
-        return Response(selectors.record_list(self.principal(), cluster, group_of(group), **given))

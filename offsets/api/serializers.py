@@ -142,13 +142,24 @@ class DeletedOffsets(serializers.Serializer):
     items = DeletedOffset(many=True)
 
 
+class SchemaOfValue(serializers.Serializer):
+    """The schema that a value says it was written with; kind and name are null where it was not read with it."""
+
+    id = serializers.IntegerField()
+    kind = serializers.CharField(allow_null=True)
+    name = serializers.CharField(allow_null=True)
+
+
 class Shown(serializers.Serializer):
-    """Bytes as people read them; `size` counts all of them, `cut` says that not all are shown."""
+    """Bytes as people read them; `size` counts all of them, `cut` says that not all are shown, `note` why a value with a
+    schema is shown as bytes."""
 
     encoding = serializers.ChoiceField(choices=["text", "json", "hex"], allow_null=True)
     data = serializers.CharField(allow_null=True)
     size = serializers.IntegerField()
     cut = serializers.BooleanField()
+    schema = SchemaOfValue(allow_null=True)
+    note = serializers.CharField(allow_null=True)
 
 
 class Header(serializers.Serializer):
@@ -168,5 +179,12 @@ class RecordItem(serializers.Serializer):
 
 
 class RecordList(Listing):
+    """Records in order. `looked_from` up to `looked_to` (not included) was looked at, around `centre`."""
+
     committed = serializers.IntegerField(allow_null=True)
+    log_start = serializers.IntegerField(allow_null=True)
+    log_end = serializers.IntegerField(allow_null=True)
+    centre = serializers.IntegerField()
+    looked_from = serializers.IntegerField()
+    looked_to = serializers.IntegerField()
     items = RecordItem(many=True)

@@ -3,8 +3,9 @@
 from django.urls import path
 
 from groups.api.urls import GROUP
-from offsets.api.offsets import OffsetListView, RecordListView, UndoView
+from offsets.api.offsets import OffsetListView, UndoView
 from offsets.api.plans import PlanApplyView, PlanArmView, PlanListView, PlanView
+from offsets.api.records import RecordListView
 
 PLAN = f"{GROUP}/reset-plans/<uuid:plan>"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -14,6 +13,7 @@ from groups.choices import Role
 from groups.models import RoleBinding
 from groups.problems import Problem
 from groups.testing.feed import member_view
+from groups.testing.pages import words
 from kaas.errors import ErrorCode
 from offsets.models import ResetPlan
 from offsets.views.forms import partitions_of, plan_body, scope_topics
@@ -48,12 +48,6 @@ def client(admin_user):
     client = Client()
     client.force_login(admin_user)
     return client
-
-
-def words(response) -> str:
-    """What a reader sees."""
-    text = html.unescape(re.sub(r"<[^>]+>", " ", response.content.decode()))
-    return re.sub(r"\s+", " ", text)
 
 
 def planned(client: Client, **form: str) -> str:

@@ -44,7 +44,7 @@ const cells = {
     set(place, item.owner ? visible(item.owner_client_id || item.owner) : "nobody");
   },
   log_start: (cell, item) => set(cell, number(twin(item, "log_start"))),
-  committed: (cell, item) => set(cell, number(twin(item, "committed"))),
+  committed: (cell, item) => set(cell.firstElementChild, number(twin(item, "committed"))),
   log_end(cell, item) {
     const stable = item.last_stable !== null && item.last_stable < item.log_end;
     set(cell, number(twin(item, "log_end")) + (stable ? ` stable ${number(twin(item, "last_stable"))}` : ""));
