@@ -1,6 +1,6 @@
 """The pages of docs/ that are made from the code, so that they cannot differ from it.
 
-Job: docs/PROTOCOL.md and docs/OPERATIONS.md from their sources in docs/src/ and from the tables of the code.
+Job: docs/PROTOCOL.md, docs/OPERATIONS.md and docs/CLI.md from their sources in docs/src/ and from the tables of the code.
 Rules: a source holds `{{ name }}` where a table goes; every table here has a place and every place a table. A test compares
 what stands in docs/ with what this makes.
 """
@@ -8,11 +8,15 @@ what stands in docs/ with what this makes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import click
 
 from kaas.broker.handlers import MODULES
 from kaas.broker.settings import TABLE
+from kaas.cli.__main__ import cli
+from kaas.cli.exits import Exit
 from kaas.coordinator.classic.states import TABLE as STATES
 from kaas.coordinator.transactions.states import TABLE as TRANSACTION_STATES
 from kaas.errors import ErrorCode
@@ -21,6 +25,7 @@ from kaasadmin.environment import VARIABLES
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SOURCES = DOCS / "src"
+_HELP_WIDTH = 100
 PLACE = re.compile(r"\{\{ (\w+) \}\}")
 
 
@@ -101,6 +106,36 @@ def broker_settings() -> str:
     return table(("setting", "type", "default", "what it changes"), rows)
 
 
+def exits() -> str:
+    return table(("status", "means"), [(int(status), status.meaning) for status in Exit])
+
+
+def commands() -> str:
+    """Every command of the command line: usage, what it does, and the options that not all commands have."""
+    return "\n\n".join(_helps(click.Context(cli, info_name="kaas")))
+
+
+def _helps(context: click.Context) -> Iterator[str]:
+    command = context.command
+    if isinstance(command, click.Group):
+        for name, inside in command.commands.items():
+            yield from _helps(click.Context(inside, info_name=name, parent=context))
+        return
+    written = click.HelpFormatter(width=_HELP_WIDTH)
+    command.format_usage(context, written)
+    options = [one.get_help_record(context) for one in command.params if _is_own(one)]
+    if rows := [row for row in options if row]:
+        written.write_paragraph()
+        written.write_dl(rows)
+    name = context.command_path.removeprefix("kaas ")
+    yield f"### {name}\n\n{command.help}\n\n```\n{written.getvalue().rstrip()}\n```"
+
+
+def _is_own(parameter: click.Parameter) -> bool:
+    """Whether this is an option that its command has and the others have not."""
+    return isinstance(parameter, click.Option) and parameter.name not in {shared.name for shared in cli.params}
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "apis": apis,
     "states": states,
@@ -108,6 +143,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "errors": errors,
     "variables": variables,
     "broker_settings": broker_settings,
+    "exits": exits,
+    "commands": commands,
 }
 
 
