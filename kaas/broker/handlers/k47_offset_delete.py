@@ -1,7 +1,6 @@
 """OffsetDelete (key 47), version 0: removes offsets of partitions that no live member reads.
 
-Unlike elsewhere the error code stands before the throttle time. Topics and partitions that are not there fail alone with 3, and
-where all that were asked for do, the group is not asked.
+Unlike elsewhere the error code stands before the throttle time. Topics and partitions that are not there fail alone with 3.
 Left out: nothing.
 """
 
@@ -27,9 +26,6 @@ def handle(broker: Broker, request: Request) -> None:
     message = request.decode()
     asked = [(topic.name, row.partition_index) for topic in message.topics for row in topic.partitions]
     there = tuple((name, p) for name, p in asked if 0 <= p < broker.topics.partitions_of(name))
-    if asked and not there:
-        reply(request, message, DeleteOffsetsAnswer())
-        return
     broker.groups.submit(
         events.DeleteOffsets(
             reply_to=functools.partial(reply, request, message), group_id=message.group_id, partitions=there

@@ -11,7 +11,8 @@ from typing import Any
 from tests.conformance.differential.steps import Step
 
 PARKED = "parked"
-UNKNOWN_SERVER_ERROR, UNKNOWN_MEMBER_ID, GROUP_SUBSCRIBED_TO_TOPIC = -1, 25, 86
+UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_MEMBER_ID = -1, 3, 25
+GROUP_ID_NOT_FOUND, GROUP_SUBSCRIBED_TO_TOPIC = 69, 86
 
 
 def excuse(step: Step, what: str, apache: Any, ours: Any) -> str | None:
@@ -66,6 +67,15 @@ def unwritten_group(step: Step, what: str, apache: Any, ours: Any) -> str | None
     return "0019: a group of which nothing is stored shows later in Apache" if not ours["members"] else None
 
 
+def group_without_a_record(step: Step, what: str, apache: Any, ours: Any) -> str | None:
+    """A commit of rows that are all refused makes a group in Apache, which no list shows and only OffsetDelete meets."""
+    if step.what == "delete offsets" and code_of(apache) == 0 and code_of(ours) == GROUP_ID_NOT_FOUND:
+        codes = {row["error_code"] for topic in apache["topics"] for row in topic["partitions"]}
+        if codes == {UNKNOWN_TOPIC_OR_PARTITION}:
+            return "0019: a group of which nothing was ever stored is there for Apache's OffsetDelete alone"
+    return None
+
+
 def pending_leave_rebalances(step: Step, what: str, apache: Any, ours: Any) -> str | None:
     if step.what != "leave" or what != "the description" or apache["group_state"] != "PreparingRebalance":
         return None
@@ -90,6 +100,7 @@ RULES = (
     joined_twice,
     pending_and_static,
     unwritten_group,
+    group_without_a_record,
     pending_leave_rebalances,
     subscribed_since,
 )
