@@ -19,7 +19,7 @@ from kaas.wire.decode import decode
 from kaas.wire.schema import is_flexible
 from tests.conformance.frames.mutations import Frame, Requests
 
-CONNECTIONS = 24
+CONNECTIONS = 96
 PATIENCE_S = 0.15
 """A request that has no answer by then counts as parked; its connection is given up."""
 BYSTANDER_S = 5.0
