@@ -16,6 +16,8 @@ from pathlib import Path
 import structlog
 import uvloop
 
+from kaas.broker.configs import BadConfigs
+from kaas.broker.security.watched import BadFile
 from kaas.broker.server import Broker, FolderTaken
 from kaas.broker.settings import BadSetting, Settings, parse
 from kaas.cluster.assignment import BadAssignment
@@ -91,7 +93,7 @@ def main(argv: list[str] | None = None) -> int:
     configure_logs()
     try:
         uvloop.run(serve(options, parse(options.set)))
-    except (BadSetting, FolderTaken, BadAssignment, OSError) as problem:
+    except (BadSetting, FolderTaken, BadAssignment, BadConfigs, BadFile, OSError) as problem:
         sys.stderr.write(f"kaas.broker: {problem}\n")
         return 1
     return 0

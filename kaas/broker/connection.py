@@ -5,71 +5,97 @@ Rules
 - A request is served only after the one before it has been answered, as on an Apache broker: what comes behind a parked Join
   waits for it. Nothing is shared with other connections.
 - Bytes that wait behind a parked request are bounded: beyond that the socket is not read.
-- A client that does not read its answers is not served until it does.
+- A client that does not read its answers is not served until it does; nor is one that used up its quota, for some time.
 - A frame that came alone may be one that came before (kaas.broker.known); it is served without being read again.
-- Rounds in which nothing was heard are counted here; how many are too many is not decided here.
+- Rounds in which nothing was heard, or nothing read, are counted here; how many are too many is not decided here.
 - Whatever cannot be read ends this connection with one log line.
-Must not know: APIs (kaas.broker.dispatch).
+Must not know: APIs (kaas.broker.dispatch), how a client shows who it is (kaas.broker.security.gates).
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import deque
 from typing import TYPE_CHECKING, cast
 
 import structlog
 
 from kaas.broker.known import LONGEST_BYTES, MOST, Known
+from kaas.broker.security.names import ANONYMOUS
 from kaas.wire.frames import BadFrame, FrameSplitter
 
 if TYPE_CHECKING:
-    from kaas.broker.dispatch import Dispatcher
     from kaas.broker.request import Request
+    from kaas.broker.security.gates import Desk, RawToken, SaslGate
+    from kaas.broker.security.sasl import SaslSession
 
 WAITING_BYTES = 1_048_576
 """Requests of one connection that wait for the one that is being served."""
 FRAME_COST_BYTES = 64
 """What keeping a waiting request costs beside its bytes."""
 
+KEEP_ALIVE = [
+    (getattr(socket, name), value)
+    for name, value in (("TCP_KEEPIDLE", 120), ("TCP_KEEPINTVL", 30), ("TCP_KEEPCNT", 4))
+    if hasattr(socket, name)
+]
+"""A connection that is silent for 120 s is asked every 30 s whether it is there; it is gone when 4 questions were in vain."""
+
 log = structlog.get_logger("kaas.broker.connection")
 
 
 class Connection(asyncio.Protocol):
-    """`client_host` is how Kafka shows a client: a slash and its address. `listener` names where it came in."""
+    """`client_host` is how Kafka shows a client: a slash and its address. `listener` names where it came in.
+
+    `desk` serves its payloads. `principal` is who the client is; on a SASL listener `gate` and `session` find that out.
+    """
 
     __slots__ = (
-        "_dispatcher",
         "_known",
+        "_mute",
         "_parked",
         "_paused",
+        "_ready",
         "_serving",
         "_splitter",
+        "_unread_bytes",
         "_waiting",
         "_waiting_bytes",
         "_writable",
         "client_host",
+        "desk",
+        "gate",
         "listener",
+        "max_bytes",
+        "principal",
+        "session",
         "silent_rounds",
-        "state",
+        "stalled_rounds",
         "transport",
     )
 
-    def __init__(self, dispatcher: Dispatcher, listener: str, max_bytes: int) -> None:
-        self._dispatcher = dispatcher
+    def __init__(self, desk: Desk, listener: str, max_bytes: int) -> None:
+        self.desk = desk
         self.listener = listener
+        self.max_bytes = max_bytes
+        self.principal = ANONYMOUS
+        self.gate: SaslGate | None = None
+        self.session: SaslSession | None = None
         self._splitter = FrameSplitter(max_bytes)
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
-        self._parked: Request | Known | None = None
+        self._parked: Request | RawToken | Known | None = None
         self._known: dict[int, Known | None] = {}
         self._serving = False
-        self._writable = True
+        self._ready = self._writable = True
         self._paused = False
+        self._mute: asyncio.TimerHandle | None = None
+        self._unread_bytes = 0
         self.client_host = ""
         self.silent_rounds = 0
+        self.stalled_rounds = 0
         self.transport: asyncio.Transport | None = None
-        self.state: dict[str, object] = {}
 
     # asyncio.Protocol
 
@@ -77,7 +103,8 @@ class Connection(asyncio.Protocol):
         self.transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         self.client_host = f"/{peer[0]}" if peer else "/"
-        if not self._dispatcher.opened(self):
+        keep_alive(self.transport)
+        if not self.desk.opened(self):
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -85,12 +112,14 @@ class Connection(asyncio.Protocol):
         self._waiting.clear()
         self._parked = None
         self._known.clear()
-        self._dispatcher.closed(self)
+        if self._mute is not None:
+            self._mute.cancel()
+        self.desk.closed(self)
 
     def data_received(self, data: bytes) -> None:
         self.silent_rounds = 0
         known = self._known.get(len(data))
-        if known is not None and self._is_free and self._dispatcher.serve_known(self, known, data):
+        if known is not None and self._is_free and self.desk.serve_known(self, known, data):
             return
         try:
             frames = self._splitter.feed(data)
@@ -106,13 +135,34 @@ class Connection(asyncio.Protocol):
             self.transport.pause_reading()
 
     def pause_writing(self) -> None:
-        self._writable = False
+        self._ready = self._writable = False
+        self._unread_bytes = self.stalled_rounds = 0
 
     def resume_writing(self) -> None:
         self._writable = True
-        self._serve()
+        self._go_on()
 
     # serving
+
+    def take_frames_up_to(self, max_bytes: int) -> None:
+        """A longer frame ends the connection."""
+        self._splitter.max_bytes = max_bytes
+
+    def mute(self, for_s: float) -> None:
+        """Serve nothing for some time."""
+        if self._mute is not None:
+            self._mute.cancel()
+        self._ready = False
+        self._mute = asyncio.get_running_loop().call_later(for_s, self._unmute)
+
+    def _unmute(self) -> None:
+        self._mute = None
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Serve what waits, unless there is still a reason not to."""
+        self._ready = self._writable and self._mute is None
+        self._serve()
 
     def _serve(self) -> None:
         """Serve what waits until a request parks or nothing is left. An answer that comes at once does not recurse."""
@@ -120,10 +170,10 @@ class Connection(asyncio.Protocol):
             return
         self._serving = True
         try:
-            while self._waiting and self._parked is None and self._writable and self.transport is not None:
+            while self._waiting and self._parked is None and self._ready and self.transport is not None:
                 frame = self._waiting.popleft()
                 self._waiting_bytes -= len(frame) + FRAME_COST_BYTES
-                self._parked = self._dispatcher.serve(self, frame)
+                self._parked = self.desk.serve(self, frame)
         finally:
             self._serving = False
         if self._paused and self._waiting_bytes <= WAITING_BYTES and self.transport is not None:
@@ -133,7 +183,7 @@ class Connection(asyncio.Protocol):
     @property
     def _is_free(self) -> bool:
         """A frame that comes now is the next to be served."""
-        free = self._parked is None and not self._waiting and self._writable
+        free = self._parked is None and not self._waiting and self._ready
         return free and self._splitter.is_empty and self.transport is not None
 
     def comes_again(self, size: int) -> bool:
@@ -158,7 +208,7 @@ class Connection(asyncio.Protocol):
         """A request that was recognised is answered later."""
         self._parked = known
 
-    def answered(self, request: Request | Known, frame: bytes | None) -> None:
+    def answered(self, request: Request | RawToken | Known, frame: bytes | None) -> None:
         """The request is done; null: it has no answer."""
         if self.transport is None:
             return
@@ -169,14 +219,38 @@ class Connection(asyncio.Protocol):
             self._serve()
 
     @property
+    def address(self) -> str:
+        """The client's address."""
+        return self.client_host[1:]
+
+    @property
     def is_idle(self) -> bool:
         """Nobody waits for an answer here."""
         return self._parked is None and not self._waiting
 
-    def refuse(self, reason: str) -> None:
-        """End the connection, and say why once."""
+    def is_stalled(self) -> bool:
+        """Whether the client has answers to read, and has read nothing since this was asked last."""
+        if self._writable or self.transport is None:
+            return False
+        before, self._unread_bytes = self._unread_bytes, self.transport.get_write_buffer_size()
+        return self._unread_bytes >= before
+
+    def refuse(self, reason: str, *, at_once: bool = False) -> None:
+        """End the connection, and say why once; `at_once`: what the client has not read yet is thrown away."""
         if self.transport is not None:
             log.info("connection closed", client=self.client_host, listener=self.listener, reason=reason)
             self._waiting.clear()
-            self.transport.close()
+            if at_once:
+                self.transport.abort()
+            else:
+                self.transport.close()
             self.transport = None
+
+
+def keep_alive(transport: asyncio.Transport) -> None:
+    """Let the system find out that a client is gone that never said so."""
+    opened = transport.get_extra_info("socket")
+    if opened is not None:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, seconds_or_probes in KEEP_ALIVE:
+            opened.setsockopt(socket.IPPROTO_TCP, option, seconds_or_probes)

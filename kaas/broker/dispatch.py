@@ -3,13 +3,15 @@
 Rules: what is not in the table of APIs, in a version that is served, ends the connection, save ApiVersions, which answers an
 unknown version in version 0 (KIP-511). Bytes that are not the message end the connection. A fault of ours ends it as well,
 with the traceback in the log: a client then reconnects and asks again, which is safe for every Kafka request. A connection on
-which nothing came for `connections.max.idle.ms` is closed, unless it waits for an answer.
-Must not know: what an API means.
+which nothing came for `connections.max.idle.ms` is closed, unless it waits for an answer; so is one whose client reads
+nothing of what it was answered for as long, or for `kaas.slow.reader.ms`.
+Must not know: what an API means, how a client shows who it is.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import structlog
@@ -19,6 +21,8 @@ from kaas.broker.handlers import HANDLERS, Handler
 from kaas.broker.handlers.k18_api_versions import unknown_version_body
 from kaas.broker.known import Known
 from kaas.broker.request import Request
+from kaas.broker.security.limits import Admission
+from kaas.broker.security.metering import MeteredRequest
 from kaas.wire.apis import API_VERSIONS, APIS
 from kaas.wire.decode import Unreadable
 from kaas.wire.headers import BadHeader, answer_frame, read_head, skip_tags
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("kaas.broker.dispatch")
 
-IDLE_ROUNDS = 2
-"""Silence is looked for so often per `connections.max.idle.ms`."""
+ROUNDS = 2
+"""Silence is looked for so often in the time after which a connection is closed for it."""
 
 
 class Dispatcher:
@@ -39,42 +43,81 @@ class Dispatcher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._connections: set[Connection] = set()
+        self._admission = Admission()
         self._served: dict[tuple[int, int], tuple[Handler, bool]] = {}
-        self._idle_handle: asyncio.TimerHandle | None = None
+        self._request: type[Request] = Request
+        self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def opened(self, connection: Connection) -> bool:
         """Whether there is room for another connection."""
-        if len(self._connections) >= self._broker.settings["max.connections"]:
-            log.warning("connection refused", client=connection.client_host, reason="max.connections is reached")
+        settings = self._broker.settings
+        refusal = self._admission.refusal(
+            connection.address,
+            most=settings["max.connections"],
+            per_address=settings["max.connections.per.ip"],
+            overrides=settings["max.connections.per.ip.overrides"],
+        )
+        if refusal is not None:
+            log.warning("connection refused", client=connection.client_host, reason=refusal)
             return False
+        self._admission.came(connection.address)
         self._connections.add(connection)
-        if self._idle_handle is None:
-            self._look_later()
+        if not self._timers:
+            self._later("idle", self._idle_ms, self._close_idle)
+            self._later("stalled", self._stalled_ms, self._close_stalled)
         return True
 
     def closed(self, connection: Connection) -> None:
-        self._connections.discard(connection)
+        if connection in self._connections:
+            self._connections.remove(connection)
+            self._admission.left(connection.address)
 
     def close_all(self) -> None:
-        if self._idle_handle is not None:
-            self._idle_handle.cancel()
+        for timer in self._timers.values():
+            timer.cancel()
         for connection in list(self._connections):
             if connection.transport is not None:
                 connection.transport.close()
 
-    def _look_later(self) -> None:
-        idle_ms = self._broker.settings["connections.max.idle.ms"]
-        if idle_ms > 0:
+    def rights_changed(self, *, is_metered: bool) -> None:
+        """What clients may do, or how much of it, is different from now on."""
+        self._request = MeteredRequest if is_metered else Request
+        for connection in self._connections:
+            connection.forget()
+
+    @property
+    def _idle_ms(self) -> int:
+        limit_ms: int = self._broker.settings["connections.max.idle.ms"]
+        return limit_ms
+
+    @property
+    def _stalled_ms(self) -> int:
+        limit_ms: int = self._broker.settings["kaas.slow.reader.ms"]
+        return self._idle_ms if limit_ms < 0 else limit_ms
+
+    def _later(self, name: str, limit_ms: int, look: Callable[[], None]) -> None:
+        if limit_ms > 0:
             loop = asyncio.get_running_loop()
-            self._idle_handle = loop.call_later(idle_ms / 1_000 / IDLE_ROUNDS, self._close_idle)
+            self._timers[name] = loop.call_later(limit_ms / 1_000 / ROUNDS, look)
 
     def _close_idle(self) -> None:
         """One round: who was silent in all rounds of the time that is given goes."""
         for connection in [one for one in self._connections if one.is_idle]:
             connection.silent_rounds += 1
-            if connection.silent_rounds > IDLE_ROUNDS:
+            if connection.silent_rounds > ROUNDS:
                 connection.refuse("idle for connections.max.idle.ms")
-        self._look_later()
+        self._later("idle", self._idle_ms, self._close_idle)
+
+    def _close_stalled(self) -> None:
+        """One round: whose client has read nothing of its answers in all rounds goes, and they with it."""
+        for connection in list(self._connections):
+            if not connection.is_stalled():
+                connection.stalled_rounds = 0
+                continue
+            connection.stalled_rounds += 1
+            if connection.stalled_rounds > ROUNDS:
+                connection.refuse("its client does not read", at_once=True)
+        self._later("stalled", self._stalled_ms, self._close_stalled)
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -101,8 +144,9 @@ class Dispatcher:
             if flexible:
                 at = skip_tags(payload, at)
             tagged = flexible and key != API_VERSIONS.key
-            request = Request(self._broker, connection, payload, key, version, correlation_id, client_id, at, tagged)
-            handler(self._broker, request)
+            broker = self._broker
+            request = self._request(broker, connection, payload, key, version, correlation_id, client_id, at, tagged)
+            handler(broker, request)
         except BadHeader as problem:
             connection.refuse(f"no request: {problem}")
             return None

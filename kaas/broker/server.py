@@ -3,7 +3,7 @@
 Job: own the parts and their lives.
 Rules: the port is open before the groups are read, so that clients find somebody who tells them to wait. At a stop the port
 closes first, then groups and logs make durable what they were asked for. The lock on the data folder keeps a second broker with
-the same id away from it.
+the same id away from it. Users, rules and changed settings are read before the port is open: there is no moment without them.
 Must not know: requests.
 """
 
@@ -22,11 +22,18 @@ import structlog
 
 from kaas.broker import listeners
 from kaas.broker.clock import Clock
+from kaas.broker.configs import FILE_NAME as CONFIGS_FILE
+from kaas.broker.configs import Configs
 from kaas.broker.connection import Connection
 from kaas.broker.dispatch import Dispatcher
 from kaas.broker.feed_source import start_feed
+from kaas.broker.following import settings_changed
 from kaas.broker.group_service import GroupService
 from kaas.broker.markers import MarkerWriter
+from kaas.broker.security.quotas import Quotas
+from kaas.broker.security.rules import Rules
+from kaas.broker.security.service import Security
+from kaas.broker.security.tls import client_auth
 from kaas.broker.settings import Settings
 from kaas.broker.topic_service import TopicService
 from kaas.cluster.alone import take_over
@@ -48,7 +55,8 @@ class FolderTaken(Exception):
 class Broker:
     """One broker. `host` and `port` are where it listens; port 0 takes a free one.
 
-    `groups`, `topics`, `cluster`, `settings`, `clock` are what handlers reach.
+    `groups`, `topics`, `cluster`, `settings`, `configs`, `clock` are what handlers reach; `rules` (none: everything is allowed)
+    and `quotas` are in force for all of them.
     """
 
     groups: GroupService
@@ -65,7 +73,12 @@ class Broker:
         self.broker_id = broker_id
         self.settings = settings
         self.clock = Clock()
+        self.rules: Rules | None = None
+        self.quotas = Quotas((), 0)
         self.dispatcher = Dispatcher(self)
+        folder = data / CLUSTER_FOLDER
+        self.security = Security(self, folder)
+        self.configs = Configs(folder / CONFIGS_FILE, broker_id, settings, functools.partial(settings_changed, self))
         self.feed: Publisher | None = None
         self.incarnation = str(uuid.uuid4())
         self.started_at = self.clock.wall_ms()
@@ -74,9 +87,11 @@ class Broker:
         self._lock: IO[str] | None = None
 
     async def start(self) -> None:
-        """Open the port; groups load behind it. Raises FolderTaken, OSError, BadAssignment."""
+        """Open the port; groups load behind it. Raises FolderTaken, OSError, BadAssignment, BadFile, BadConfigs, BadSetting."""
         loop = asyncio.get_running_loop()
         self._lock = await loop.run_in_executor(None, lock_folder, self.data, self.broker_id)
+        await loop.run_in_executor(None, self.configs.load)
+        await loop.run_in_executor(None, self.security.load)
         listening = [await self._listen(one) for one in listeners.bound(self.settings, self.host, self.port)]
         told = listeners.advertised(self.settings, listening)
         self.host, self.port = told[0].host, told[0].port
@@ -94,6 +109,7 @@ class Broker:
         self.topics = TopicService(self.data, self.settings, self.clock)
         self.groups.markers = MarkerWriter(self)
         await self.topics.start()
+        self.security.start()
         for server in self._servers:
             await server.start_serving()
         log.info("listening", broker=self.broker_id, **{one.name: f"{one.host}:{one.port}" for one in listening})
@@ -111,15 +127,25 @@ class Broker:
             self.feed = start_feed(self, self.redis_url)
 
     async def _listen(self, listener: Listener) -> Listener:
-        """Bind, without serving yet; the listener with the port that it got."""
+        """Bind, without serving yet; the listener with the port that it got. Raises OSError, BadSetting."""
+        protocol = listeners.protocol_of(self.settings, listener.name)
         max_bytes = self.settings["socket.request.max.bytes"]
-        make = functools.partial(Connection, self.dispatcher, listener.name, max_bytes)
+        make = functools.partial(Connection, self.security.desk(listener.name, protocol), listener.name, max_bytes)
         loop = asyncio.get_running_loop()
         host = listener.host or "0.0.0.0"  # noqa: S104 - as asked for, and said aloud
-        server = await loop.create_server(make, host, listener.port, backlog=BACKLOG, start_serving=False)
+        server = await loop.create_server(
+            make,
+            host,
+            listener.port,
+            backlog=BACKLOG,
+            start_serving=False,
+            ssl=self.security.context(listener.name, protocol),
+        )
         self._servers.append(server)
-        if listeners.is_reachable_by_others(listener):
-            log.warning("anybody who reaches this listener may do everything", listener=listener.name, host=host)
+        shown = client_auth(self.settings, listener.name, protocol)
+        danger = listeners.danger(listener, protocol, shown, has_rules=self.security.has_rules)
+        if danger is not None:
+            log.warning(danger, listener=listener.name, host=host)
         return msgspec.structs.replace(listener, host=host, port=server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
@@ -127,6 +153,7 @@ class Broker:
         for server in self._servers:
             server.close()
         self.dispatcher.close_all()
+        self.security.stop()
         if self._loading is not None:
             await asyncio.wait([self._loading])
         await self.groups.stop()

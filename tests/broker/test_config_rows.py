@@ -1,4 +1,4 @@
-from kaas.broker.config_rows import Source, broker_rows, topic_rows
+from kaas.broker.config_rows import PASSWORD, Source, all_brokers_rows, broker_rows, group_rows, topic_rows
 from kaas.broker.settings import TABLE, parse
 from kaas.storage.log.settings import TOPIC_SETTINGS, ConfigType
 
@@ -52,3 +52,43 @@ def test_a_broker_shows_its_settings_and_its_number():
         "true",
         ConfigType.BOOLEAN,
     )
+
+
+def test_what_was_changed_while_it_runs_comes_first():
+    settings = parse(["num.partitions=2", "log.retention.ms=6"])
+    settings.change({"num.partitions": 4, "log.retention.ms": 8}, {"num.partitions": 3})
+    row = by_name(broker_rows(1, settings))["num.partitions"]
+    assert sources(row) == [
+        ("num.partitions", "4", Source.DYNAMIC_BROKER),
+        ("num.partitions", "3", Source.DYNAMIC_DEFAULT_BROKER),
+        ("num.partitions", "2", Source.STATIC_BROKER),
+        ("num.partitions", "1", Source.DEFAULT),
+    ]
+    assert by_name(topic_rows({}, settings))["retention.ms"]["config_source"] == Source.DYNAMIC_BROKER
+
+
+def test_only_what_can_be_changed_while_it_runs_is_not_read_only():
+    rows = by_name(broker_rows(1, parse(["listener.name.out.ssl.client.auth=required"])))
+    assert all(row["read_only"] is not TABLE[name].dynamic for name, row in rows.items() if name in TABLE)
+    assert rows["listener.name.out.ssl.client.auth"]["value"] == "required"
+    assert rows["listener.name.out.ssl.client.auth"]["read_only"]
+
+
+def test_a_secret_has_no_value_to_show():
+    row = by_name(broker_rows(1, parse(["ssl.key.password=secret"])))["ssl.key.password"]
+    assert (row["value"], row["is_sensitive"], row["config_type"]) == (None, True, PASSWORD)
+    assert "secret" not in str(row)
+
+
+def test_all_brokers_show_what_was_changed_for_them_alone():
+    (row,) = all_brokers_rows({"num.partitions": 3})
+    assert (row["value"], sources(row)) == ("3", [("num.partitions", "3", Source.DYNAMIC_DEFAULT_BROKER)])
+
+
+def test_a_group_shows_what_was_set_on_it():
+    rows = by_name(group_rows({"consumer.session.timeout.ms": "9"}))
+    assert sources(rows["consumer.session.timeout.ms"]) == [
+        ("consumer.session.timeout.ms", "9", Source.GROUP),
+        ("consumer.session.timeout.ms", "45000", Source.DEFAULT),
+    ]
+    assert rows["consumer.heartbeat.interval.ms"]["config_source"] == Source.DEFAULT

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kaas.broker import connection as module
 from kaas.broker.connection import FRAME_COST_BYTES, Connection
-from tests.support.held import HeldTransport
+from tests.support.held import HeldClock, HeldLoop, HeldTransport
 from tests.support.laws import law
 
 
@@ -153,6 +153,67 @@ def test_rounds_of_silence_begin_anew_with_every_byte():
     connection.silent_rounds = 2
     connection.data_received(b"\0")
     assert connection.silent_rounds == 0
+
+
+def test_what_a_client_leaves_unread_is_seen():
+    _, connection, transport = opened()
+    assert not connection.is_stalled()
+    connection.pause_writing()
+    transport.unread_bytes = 100
+    assert connection.is_stalled()
+    assert connection.is_stalled()
+    transport.unread_bytes = 60
+    assert not connection.is_stalled() and connection.is_stalled()
+    connection.resume_writing()
+    assert not connection.is_stalled()
+
+
+def test_a_connection_may_be_ended_with_what_was_not_read():
+    _, connection, transport = opened()
+    connection.refuse("for a reason", at_once=True)
+    assert transport.aborted
+
+
+async def test_a_muted_connection_serves_what_came_when_the_time_is_over(monkeypatch):
+    clock = HeldClock()
+    loop = HeldLoop(clock)
+    monkeypatch.setattr(module.asyncio, "get_running_loop", lambda: loop)
+    _, connection, transport = opened()
+    connection.mute(0.5)
+    connection.data_received(frame(b"one"))
+    connection.mute(0.2)
+    loop.passes(199)
+    assert transport.written == []
+    loop.passes(1)
+    assert transport.written == [b"<one>"] and not loop.waiting
+
+
+async def test_a_muted_connection_that_goes_leaves_no_timer(monkeypatch):
+    loop = HeldLoop(HeldClock())
+    monkeypatch.setattr(module.asyncio, "get_running_loop", lambda: loop)
+    _, connection, _ = opened()
+    connection.mute(0.5)
+    connection.connection_lost(None)
+    assert not loop.waiting
+
+
+def test_frames_may_be_limited_for_a_time():
+    desk, connection, transport = opened()
+    connection.take_frames_up_to(3)
+    connection.data_received(frame(b"one"))
+    connection.take_frames_up_to(connection.max_bytes)
+    connection.data_received(frame(b"three"))
+    connection.take_frames_up_to(3)
+    connection.data_received(frame(b"three"))
+    assert desk.served == [b"one", b"three"] and transport.closed
+
+
+def test_what_is_recognised_can_be_forgotten():
+    _, connection, _ = opened()
+    connection.comes_again(7)
+    assert connection.comes_again(7)
+    connection.forget()
+    assert not connection.comes_again(7)
 
 
 @given(st.lists(st.sampled_from([b"one", b"park", b"a longer payload"]), max_size=12), st.data())

@@ -10,6 +10,8 @@ from kaas.broker import dispatch as module
 from kaas.broker.connection import Connection
 from kaas.broker.dispatch import Dispatcher
 from kaas.broker.handlers.k18_api_versions import unknown_version_body
+from kaas.broker.request import Request
+from kaas.broker.security.metering import MeteredRequest
 from kaas.broker.settings import Settings
 from kaas.wire.apis import API_VERSIONS, HEARTBEAT, METADATA, PRODUCE
 from kaas.wire.encode import encode_request
@@ -135,3 +137,39 @@ async def test_a_connection_without_requests_is_closed_after_its_time(served, mo
     assert gone.closed and idle.transport is None
     assert not kept.closed and not also_kept.closed
     desk.close_all()
+
+
+def at(desk, host):
+    transport = HeldTransport(host)
+    Connection(desk, "PLAINTEXT", 10_000).connection_made(transport)
+    return transport
+
+
+def test_there_is_room_for_so_many_connections_of_one_address():
+    limits = {"max.connections.per.ip": 1, "max.connections.per.ip.overrides": "10.0.0.2:2"}
+    desk = Dispatcher(SimpleNamespace(settings=Settings({**limits, "connections.max.idle.ms": -1})))
+    assert [at(desk, "10.0.0.1").closed for _ in range(2)] == [False, True]
+    assert [at(desk, "10.0.0.2").closed for _ in range(3)] == [False, False, True]
+    assert len(desk) == 3
+
+
+async def test_a_client_that_reads_nothing_for_its_time_is_closed_and_no_other(served):
+    desk = Dispatcher(SimpleNamespace(settings=Settings({"kaas.slow.reader.ms": 3_600_000})))
+    (deaf, gone), (slow, kept), (_, also_kept) = connected(desk), connected(desk), connected(desk)
+    deaf.pause_writing()
+    slow.pause_writing()
+    gone.unread_bytes = kept.unread_bytes = 1_000
+    for _ in range(3):
+        kept.unread_bytes -= 1
+        desk._close_stalled()
+    assert gone.aborted and not kept.closed and not also_kept.closed
+    desk.close_all()
+
+
+async def test_what_was_recognised_is_read_anew_when_rights_change(desk):
+    connection, _ = connected(desk)
+    connection.comes_again(7)
+    desk.rights_changed(is_metered=True)
+    assert desk._request is MeteredRequest and not connection.comes_again(7)
+    desk.rights_changed(is_metered=False)
+    assert desk._request is Request

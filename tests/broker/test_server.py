@@ -10,7 +10,8 @@ import structlog
 from kaas.broker.server import Broker, FolderTaken, lock_folder
 from kaas.broker.settings import BadSetting, parse
 from kaas.wire.apis import API_VERSIONS, FIND_COORDINATOR, METADATA, OFFSET_FETCH
-from tests.support.in_process import Peer, serving
+from tests.support.in_process import Closed, Peer, serving
+from tests.support.waiting import until_async
 
 
 def made(folder, *pairs, host="127.0.0.1", broker_id=1):
@@ -128,3 +129,43 @@ async def test_a_stop_closes_connections_and_the_port(tmp_path):
         writer.close()
         with pytest.raises(OSError, match=r"refused|Connect"):
             await asyncio.open_connection("127.0.0.1", port)
+
+
+async def test_a_client_that_does_not_read_is_closed_and_others_are_served(tmp_path):
+    async with serving(tmp_path, kaas_slow_reader_ms=100) as peer:
+        deaf = socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        deaf.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(deaf, ("127.0.0.1", peer.broker.port))
+        request = struct.pack(">ihhih", 10, API_VERSIONS.key, 0, 1, -1)
+        with pytest.raises((ConnectionError, TimeoutError)):
+            async with asyncio.timeout(20):
+                while True:
+                    await loop.sock_sendall(deaf, request * 500)
+                    assert (await peer.ask(API_VERSIONS, 0)).error_code == 0
+        await until_async(lambda: len(peer.broker.dispatcher) == 1)
+        assert (await peer.ask(API_VERSIONS, 0)).error_code == 0
+        deaf.close()
+
+
+async def test_half_a_request_and_then_silence_ends_the_connection(tmp_path):
+    async with serving(tmp_path, connections_max_idle_ms=100) as peer:
+        reader, writer = await asyncio.open_connection("127.0.0.1", peer.broker.port)
+        writer.write(struct.pack(">ih", 10, API_VERSIONS.key))
+        assert await asyncio.wait_for(reader.read(), 20) == b""
+        writer.close()
+
+
+async def test_a_connection_too_many_is_closed_at_once(tmp_path):
+    async with serving(tmp_path, max_connections_per_ip=2) as peer:
+        second = await Peer.connect(peer.broker)
+        third = await Peer.connect(peer.broker)
+        with pytest.raises(Closed):
+            await third.ask(API_VERSIONS, 0)
+        assert (await second.ask(API_VERSIONS, 0)).error_code == 0
+        second.close()
+        await until_async(lambda: len(peer.broker.dispatcher) == 1)
+        fourth = await Peer.connect(peer.broker)
+        assert (await fourth.ask(API_VERSIONS, 0)).error_code == 0
+        fourth.close()

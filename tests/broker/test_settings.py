@@ -2,7 +2,7 @@
 
 import pytest
 
-from kaas.broker.settings import TABLE, BadSetting, Settings, known, parse
+from kaas.broker.settings import TABLE, BadSetting, Settings, Source, known, parse
 from kaas.coordinator.config import CoordinatorConfig
 
 KINDS = {"int": int, "long": int, "bool": bool, "string": str, "list": str, "password": str, "double": float}
@@ -78,3 +78,25 @@ def test_the_coordinator_is_told_its_settings():
     config = settings.coordinator()
     assert (config.offsets_retention_ms, config.max_size, config.initial_rebalance_delay_ms) == (120_000, 3, 0)
     assert parse([]).coordinator() == CoordinatorConfig()
+
+
+def test_a_listener_has_its_own_value_before_the_one_for_all():
+    settings = parse(["ssl.client.auth=requested", "listener.name.OUTSIDE.ssl.client.auth=required"])
+    assert settings.on("OUTSIDE", "ssl.client.auth") == "required"
+    assert settings.on("INSIDE", "ssl.client.auth") == "requested"
+    assert "listener.name.outside.ssl.client.auth" in settings.set_names()
+
+
+def test_what_was_changed_counts_before_what_was_set():
+    settings = parse(["num.partitions=2"])
+    assert not settings.were_changed
+    settings.change({"num.partitions": 4}, {"num.partitions": 3, "group.max.size": 5})
+    assert (settings["num.partitions"], settings["group.max.size"], settings.were_changed) == (4, 5, True)
+    assert settings.values_of("num.partitions") == [
+        (4, Source.DYNAMIC_BROKER),
+        (3, Source.DYNAMIC_DEFAULT_BROKER),
+        (2, Source.STATIC_BROKER),
+        (1, Source.DEFAULT),
+    ]
+    settings.change({}, {})
+    assert settings["num.partitions"] == 2 and settings.is_default("group.max.size")

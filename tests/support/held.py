@@ -66,7 +66,9 @@ class HeldTransport:
         self.host = host
         self.written: list[bytes] = []
         self.closed = False
+        self.aborted = False
         self.reads = True
+        self.unread_bytes = 0
 
     def get_extra_info(self, name: str) -> Any:
         return (self.host, 4_242) if name == "peername" else None
@@ -77,6 +79,12 @@ class HeldTransport:
 
     def close(self) -> None:
         self.closed = True
+
+    def abort(self) -> None:
+        self.closed = self.aborted = True
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread_bytes
 
     def pause_reading(self) -> None:
         self.reads = False

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import partition_of, topic_named, topic_with_id
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.admission import Appended
@@ -66,7 +68,7 @@ def handle(broker: Broker, request: Request) -> None:
         (i, j): (topic, row) for i, topic in enumerate(message.topic_data) for j, row in enumerate(topic.partition_data)
     }
     gathering: Gathering[Place, Row] = Gathering(rows, functools.partial(reply, request, message))
-    refusal = refuse_all(message, [row for _, row in rows.values()])
+    refusal = refuse_all(request, message, [row for _, row in rows.values()])
     batches: dict[Place, Batch] = {}
     for place, (topic, row) in rows.items():
         try:
@@ -83,21 +85,23 @@ def handle(broker: Broker, request: Request) -> None:
             verify(broker, request, message.transactional_id, producer, gathering, theirs)
 
 
-def refuse_all(message: Any, rows: list[Any]) -> KafkaError | None:
+def refuse_all(request: Request, message: Any, rows: list[Any]) -> KafkaError | None:
     """What refuses every partition of a request."""
     if message.acks not in (ALL_ACKS, NO_ACKS, 1):
         return KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
-    if message.transactional_id is None and any(peek_attributes(row.records or b"") & TRANSACTIONAL for row in rows):
+    if not any(peek_attributes(row.records or b"") & TRANSACTIONAL for row in rows):
+        return None
+    if message.transactional_id is None:
         return KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction needs a transactional id")
+    if not may(request, Operation.WRITE, Kind.TRANSACTIONAL_ID, message.transactional_id):
+        return KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     return None
 
 
 def admit(broker: Broker, request: Request, acks: int, named: Any, row: Any) -> Batch:
     """What can be said of a batch before its log sees it. Raises: KafkaError."""
-    registry, data = broker.topics.registry, row.records or b""
-    topic = (
-        topic_with_id(registry, named.topic_id) if request.version >= BY_ID_SINCE else topic_named(registry, named.name)
-    )
+    data = row.records or b""
+    topic = topic_for(broker, request, named)
     log = partition_of(topic, row.index)
     attributes = peek_attributes(data)
     if request.version < ZSTD_SINCE and attributes & CODEC_MASK == Codec.ZSTD:
@@ -110,6 +114,15 @@ def admit(broker: Broker, request: Request, acks: int, named: Any, row: Any) -> 
         if not log.is_open(header.producer_id, header.producer_epoch):
             producer = (header.producer_id, header.producer_epoch)
     return Batch(topic, log, data, producer)
+
+
+def topic_for(broker: Broker, request: Request, named: Any) -> Topic:
+    """The topic, if it may be written to. Raises: KafkaError."""
+    registry, by_id = broker.topics.registry, request.version >= BY_ID_SINCE
+    name = topic_with_id(registry, named.topic_id).name if by_id else named.name
+    if not may(request, Operation.WRITE, Kind.TOPIC, name):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return topic_named(registry, name)
 
 
 def verify(

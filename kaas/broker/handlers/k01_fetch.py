@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING, Any
 from kaas.broker.fetch_sessions import Continuation, FetchedPartition, PartitionKey
 from kaas.broker.fetching import Limits, Row, Wanted, read_partitions
 from kaas.broker.partitions import partition_of, topic_named, topic_with_id
-from kaas.errors import KafkaError
+from kaas.broker.security.guard import may
+from kaas.broker.security.metering import is_held_back
+from kaas.broker.security.operations import Kind, Operation
+from kaas.broker.security.quotas import Measure
+from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.apis import FETCH
 
 if TYPE_CHECKING:
@@ -37,7 +41,10 @@ def handle(broker: Broker, request: Request) -> None:
     except KafkaError as error:
         request.answer({"error_code": error.code})
         return
-    wanted = [find(broker, asked, by_id=by_id) for asked in continuation.partitions]
+    if is_held_back(request, Measure.FETCHED_BYTES):
+        request.answer({"session_id": continuation.session_id if continuation.is_incremental else 0, "responses": ()})
+        return
+    wanted = [find(broker, request, asked, by_id=by_id) for asked in continuation.partitions]
     limits = Limits(
         max_bytes=min(message.max_bytes, broker.settings["fetch.max.bytes"]),
         committed=message.isolation_level == COMMITTED,
@@ -63,12 +70,15 @@ def take(broker: Broker, message: Any, version: int) -> Continuation:
     return broker.topics.fetch_sessions.take(session_id, epoch, asked, forgotten, now_ms, by_id=by_id)
 
 
-def find(broker: Broker, asked: FetchedPartition, *, by_id: bool) -> Wanted:
+def find(broker: Broker, request: Request, asked: FetchedPartition, *, by_id: bool) -> Wanted:
     """The log of a partition, or why it cannot be read."""
     topic, number = asked.key
     registry = broker.topics.registry
     try:
-        found = topic_with_id(registry, topic) if by_id else topic_named(registry, topic)  # type: ignore[arg-type]
+        name = topic_with_id(registry, topic).name if by_id else topic  # type: ignore[arg-type]
+        if not may(request, Operation.READ, Kind.TOPIC, name):  # type: ignore[arg-type]
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        found = topic_named(registry, name)  # type: ignore[arg-type]
         return Wanted(asked=asked, log=partition_of(found, number))
     except KafkaError as error:
         return Wanted(asked=asked, log=None, refusal=error.code)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import check_leader_epoch, partition_of, topic_named
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.lookup import FoundRecord
 from kaas.storage.log.partition import PartitionLog
@@ -47,6 +49,8 @@ def handle(broker: Broker, request: Request) -> None:
     for place, (topic, row) in rows.items():
         put = functools.partial(gathering.put, place)
         try:
+            if not may(request, Operation.DESCRIBE, Kind.TOPIC, topic):
+                raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             if asked[topic, row.partition_index] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST)
             find(broker, topic, row, request.version, put, committed=committed)

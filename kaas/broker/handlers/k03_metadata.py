@@ -13,8 +13,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from kaas.broker.following import follow_topic
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, UNASKED_OPERATIONS, topic_named, topic_with_id
+from kaas.broker.security.guard import authorized_operations, may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import Topic, check_topic_name
 from kaas.wire.apis import METADATA
@@ -35,7 +38,8 @@ def handle(broker: Broker, request: Request) -> None:
     """Serve a Metadata."""
     message, version = request.decode(), request.version
     if message.topics is None or (version == 0 and not message.topics):
-        reply(broker, request, message, {(one.name, None): one for one in broker.topics.registry})
+        shown = [one for one in broker.topics.registry if may(request, Operation.DESCRIBE, Kind.TOPIC, one.name)]
+        reply(broker, request, message, {(one.name, None): one for one in shown})
         return
     questions: list[Question] = list(
         dict.fromkeys((topic.name, topic.topic_id if version >= 10 else None) for topic in message.topics)
@@ -47,36 +51,49 @@ def handle(broker: Broker, request: Request) -> None:
     for question in questions:
         put = functools.partial(gathering.put, question)
         try:
-            find(broker, question, version, put, creates=creates)
+            find(broker, request, question, put, creates=creates)
         except KafkaError as error:
             put(error)
 
 
-def find(broker: Broker, question: Question, version: int, put: Any, *, creates: bool) -> None:
+def find(broker: Broker, request: Request, question: Question, put: Any, *, creates: bool) -> None:
     """Finds a topic, or has it created. Raises: KafkaError."""
     name, topic_id = question
     registry = broker.topics.registry
-    if version < BY_ID_SINCE and (topic_id is not None or name is None):
+    if request.version < BY_ID_SINCE and (topic_id is not None or name is None):
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     if topic_id is not None or name is None:
-        put(topic_with_id(registry, topic_id))
+        topic = topic_with_id(registry, topic_id)
+        check_shown(request, topic.name)
+        put(topic)
         return
+    check_shown(request, name)
     check_topic_name(name)
     if registry.get(name) is None and creates and broker.settings["auto.create.topics.enable"]:
-        create(broker, name, put)
+        create(broker, request, name, put)
     else:
         put(topic_named(registry, name))
 
 
-def create(broker: Broker, name: str, put: Any) -> None:
+def check_shown(request: Request, name: str) -> None:
+    """Raises: KafkaError when the client may not know of a topic."""
+    if not may(request, Operation.DESCRIBE, Kind.TOPIC, name):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+def create(broker: Broker, request: Request, name: str, put: Any) -> None:
     """Makes a topic with the broker's defaults. Raises: KafkaError."""
 
     def created(result: Topic | KafkaError) -> None:
         if isinstance(result, KafkaError) and result.code == ErrorCode.TOPIC_ALREADY_EXISTS:
             put(broker.topics.registry.get(name) or result)  # somebody else was faster
         else:
+            if isinstance(result, Topic):
+                follow_topic(broker, result)
             put(result)
 
+    if not may(request, Operation.CREATE, Kind.CLUSTER) and not may(request, Operation.CREATE, Kind.TOPIC, name):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if name in NEVER_CREATED:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     broker.topics.create(name, broker.settings["num.partitions"], {}, created)
@@ -93,12 +110,14 @@ def reply(broker: Broker, request: Request, message: Any, topics: dict[Question,
             "cluster_id": broker.cluster.cluster_id,
             "controller_id": broker.cluster.assignment.controller,
             "topics": [
-                described(broker, topic, told)
+                described(broker, request, topic, told)
                 if isinstance(topic, Topic)
                 else refused(question, topic.code, version, told)
                 for question, topic in topics.items()
             ],
-            "cluster_authorized_operations": CLUSTER_OPERATIONS if told_cluster else UNASKED_OPERATIONS,
+            "cluster_authorized_operations": authorized_operations(request, Kind.CLUSTER, of=CLUSTER_OPERATIONS)
+            if told_cluster
+            else UNASKED_OPERATIONS,
         }
     )
 
@@ -113,9 +132,12 @@ def brokers(broker: Broker, listener: str) -> list[dict[str, Any]]:
     return rows
 
 
-def described(broker: Broker, topic: Topic, told: bool) -> dict[str, Any]:
+def described(broker: Broker, request: Request, topic: Topic, told: bool) -> dict[str, Any]:
     """A topic with its partitions."""
     leader = broker.broker_id
+    operations = (
+        authorized_operations(request, Kind.TOPIC, topic.name, of=TOPIC_OPERATIONS) if told else UNASKED_OPERATIONS
+    )
     return {
         "error_code": ErrorCode.NONE,
         "name": topic.name,
@@ -132,13 +154,14 @@ def described(broker: Broker, topic: Topic, told: bool) -> dict[str, Any]:
             }
             for log in topic.partitions
         ],
-        "topic_authorized_operations": TOPIC_OPERATIONS if told else UNASKED_OPERATIONS,
+        "topic_authorized_operations": operations,
     }
 
 
 def refused(question: Question, code: ErrorCode, version: int, told: bool) -> dict[str, Any]:
     """A topic that is not there, under the name or the id that it was asked for by."""
     name, topic_id = question
+    told = told and code is not ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return {
         "error_code": code,
         "name": name if version >= BY_ID_SINCE else name or "",

@@ -15,6 +15,8 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Known
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import CommitAnswer
 from kaas.coordinator.events import CommitRow
@@ -38,7 +40,10 @@ MILLISECOND = datetime.timedelta(milliseconds=1)
 def handle(broker: Broker, request: Request) -> None:
     """Serve an OffsetCommit."""
     message, version = request.decode(), request.version
-    rows, codes = split(broker, message, by_id=version >= BY_ID_SINCE, with_epoch=version >= EPOCH_SINCE)
+    if not may(request, Operation.READ, Kind.GROUP, message.group_id):
+        refuse(request, message, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return
+    rows, codes = split(broker, request, message, by_id=version >= BY_ID_SINCE, with_epoch=version >= EPOCH_SINCE)
     retention_ms = message.retention_time // MILLISECOND if version <= RETENTION_UNTIL else -1
     event = events.Commit(
         reply_to=functools.partial(reply, request, message, codes),
@@ -57,18 +62,25 @@ def handle(broker: Broker, request: Request) -> None:
     broker.groups.submit(event)
 
 
-def split(broker: Broker, message: Any, *, by_id: bool, with_epoch: bool) -> tuple[list[CommitRow], list[ErrorCode]]:
+def refuse(request: Request, message: Any, code: ErrorCode) -> None:
+    """Answer every row with one code."""
+    count = sum(len(topic.partitions) for topic in message.topics)
+    reply(request, message, [code] * count, CommitAnswer(ErrorCode.NONE))
+
+
+def split(
+    broker: Broker, request: Request, message: Any, *, by_id: bool, with_epoch: bool
+) -> tuple[list[CommitRow], list[ErrorCode]]:
     """Rows that the group decides about, and for every row of the request what the edge says of it."""
     rows: list[CommitRow] = []
     codes: list[ErrorCode] = []
     for topic in message.topics:
         name = broker.topics.name_of(topic.topic_id) if by_id else topic.name
-        count = broker.topics.partitions_of(name) if name is not None else 0
-        missing = ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        count, refusal = reach(broker, request, name)
         topic_id = topic.topic_id.bytes if by_id and name is not None else None
         for row in topic.partitions:
             if name is None or not 0 <= row.partition_index < count:
-                codes.append(missing)
+                codes.append(refusal)
                 continue
             codes.append(ErrorCode.NONE)
             rows.append(
@@ -82,6 +94,15 @@ def split(broker: Broker, message: Any, *, by_id: bool, with_epoch: bool) -> tup
                 )
             )
     return rows, codes
+
+
+def reach(broker: Broker, request: Request, name: str | None) -> tuple[int, ErrorCode]:
+    """How many partitions of a topic may be committed to, and what all others are answered."""
+    if name is None:
+        return 0, ErrorCode.UNKNOWN_TOPIC_ID
+    if not may(request, Operation.READ, Kind.TOPIC, name):
+        return 0, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return broker.topics.partitions_of(name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def reply(request: Request, message: Any, codes: list[ErrorCode], answer: CommitAnswer) -> None:

@@ -12,6 +12,8 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Verbatim
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import queries
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.group import Group
@@ -35,17 +37,16 @@ def handle(broker: Broker, request: Request) -> None:
     require_stable = message.require_stable if version >= 7 else False
     if version < 8:
         topics = None if message.topics is None else [(t.name, t.partition_indexes) for t in message.topics]
-        answer_known(
-            broker, request, message.group_id, one_group(broker, message.group_id, topics, require_stable, version)
-        )
+        found = one_group(broker, request, message.group_id, topics, require_stable)
+        answer_known(broker, request, message.group_id, found)
         return
     groups = []
     for group in message.groups:
         if version >= BY_ID_SINCE:
-            groups.append(group_by_ids(broker, group, require_stable))
+            groups.append(group_by_ids(broker, request, group, require_stable))
             continue
         topics = None if group.topics is None else [(t.name, t.partition_indexes) for t in group.topics]
-        found = one_group(broker, group.group_id, topics, require_stable, version)
+        found = one_group(broker, request, group.group_id, topics, require_stable)
         groups.append({"group_id": group.group_id, **found})
     if len(groups) == 1 and version < BY_ID_SINCE:
         answer_known(broker, request, groups[0]["group_id"], {"groups": groups})
@@ -88,35 +89,54 @@ class KnownFetch(Verbatim):
         return True
 
 
-def ask(broker: Broker, group_id: str, topics: list[tuple[str, Any]] | None, require_stable: bool) -> FetchedOffsets:
+def ask(
+    broker: Broker, request: Request, group_id: str, topics: list[tuple[str, Any]] | None, require_stable: bool
+) -> FetchedOffsets:
     """The stored offsets, asked for by name."""
+    if not may(request, Operation.DESCRIBE, Kind.GROUP, group_id):
+        return FetchedOffsets(code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     wanted = None if topics is None else [(name, p) for name, partitions in topics for p in partitions]
     return queries.fetch_offsets(broker.groups.coordinator, group_id, wanted, require_stable=require_stable)
 
 
 def one_group(
-    broker: Broker, group_id: str, topics: list[tuple[str, Any]] | None, require_stable: bool, version: int
+    broker: Broker, request: Request, group_id: str, topics: list[tuple[str, Any]] | None, require_stable: bool
 ) -> dict[str, Any]:
     """Topics by name, and the group's own error."""
-    found = ask(broker, group_id, topics, require_stable)
+    version = request.version
+    found = ask(broker, request, group_id, topics, require_stable)
     if found.code:
         rows = [(name, failed_rows(partitions, found.code)) for name, partitions in topics or ()] if version < 2 else []
     elif topics is None:
-        rows = [(name, [row(p, found, (name, p)) for p in partitions]) for name, partitions in by_topic(found)]
+        rows = [(name, rows_of(name, partitions, found)) for name, partitions in by_topic(request, found)]
     else:
-        rows = [(name, [row(p, found, (name, p)) for p in partitions]) for name, partitions in topics]
+        rows = [
+            (name, rows_of(name, partitions, found))
+            if is_shown(request, name)
+            else (name, failed_rows(partitions, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            for name, partitions in topics
+        ]
     return {
         "error_code": found.code if version >= 2 else ErrorCode.NONE,
         "topics": [{"name": name, "partitions": partitions} for name, partitions in rows],
     }
 
 
-def by_topic(found: FetchedOffsets) -> list[tuple[str, list[int]]]:
-    """Every committed partition. (One that only has a pending offset has no row.)"""
+def is_shown(request: Request, topic: str) -> bool:
+    """Whether the client may know of a topic."""
+    return may(request, Operation.DESCRIBE, Kind.TOPIC, topic)
+
+
+def by_topic(request: Request, found: FetchedOffsets) -> list[tuple[str, list[int]]]:
+    """Every committed partition that may be shown. (One that only has a pending offset has no row.)"""
     topics: dict[str, list[int]] = {}
     for topic, partition in found.offsets:
         topics.setdefault(topic, []).append(partition)
-    return list(topics.items())
+    return [(topic, partitions) for topic, partitions in topics.items() if is_shown(request, topic)]
+
+
+def rows_of(name: str, partitions: Any, found: FetchedOffsets) -> list[dict[str, Any]]:
+    return [row(partition, found, (name, partition)) for partition in partitions]
 
 
 def row(partition: int, found: FetchedOffsets, key: OffsetKey) -> dict[str, Any]:
@@ -152,21 +172,21 @@ def failed_rows(partitions: Any, code: ErrorCode) -> list[dict[str, Any]]:
     return [failed_row(partition, code) for partition in partitions]
 
 
-def group_by_ids(broker: Broker, group: Any, require_stable: bool) -> dict[str, Any]:
+def group_by_ids(broker: Broker, request: Request, group: Any, require_stable: bool) -> dict[str, Any]:
     """Version 10: topics by id."""
-    found = ask(broker, group.group_id, named(broker, group.topics), require_stable)
+    found = ask(broker, request, group.group_id, named(broker, group.topics), require_stable)
     topics: list[dict[str, Any]] = []
     if found.code:
         return {"group_id": group.group_id, "error_code": found.code, "topics": topics}
     if group.topics is None:
-        for name, partitions in by_topic(found):
+        for name, partitions in by_topic(request, found):
             topic_id = broker.topics.id_of(name)
             rows = [row(p, found, (name, p)) for p in partitions if is_of(found.offsets[name, p], topic_id)]
             if topic_id is not None and rows:
                 topics.append({"topic_id": topic_id, "partitions": rows})
         return {"group_id": group.group_id, "error_code": found.code, "topics": topics}
     for topic in group.topics:
-        rows = rows_by_id(found, topic, broker.topics.name_of(topic.topic_id))
+        rows = rows_by_id(request, found, topic, broker.topics.name_of(topic.topic_id))
         topics.append({"topic_id": topic.topic_id, "partitions": rows})
     return {"group_id": group.group_id, "error_code": found.code, "topics": topics}
 
@@ -179,9 +199,11 @@ def named(broker: Broker, topics: Any) -> list[tuple[str, Any]] | None:
     return [(name, partitions) for name, partitions in names if name is not None]
 
 
-def rows_by_id(found: FetchedOffsets, topic: Any, name: str | None) -> list[dict[str, Any]]:
+def rows_by_id(request: Request, found: FetchedOffsets, topic: Any, name: str | None) -> list[dict[str, Any]]:
     if name is None:
         return failed_rows(topic.partition_indexes, ErrorCode.UNKNOWN_TOPIC_ID)
+    if not is_shown(request, name):
+        return failed_rows(topic.partition_indexes, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     rows = []
     for partition in topic.partition_indexes:
         entry = found.offsets.get((name, partition))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode
 from kaas.wire.apis import FIND_COORDINATOR
 
@@ -18,25 +20,33 @@ if TYPE_CHECKING:
 
 API = FIND_COORDINATOR
 GROUP, TRANSACTION = 0, 1
+RIGHTS = {
+    GROUP: (Kind.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    TRANSACTION: (Kind.TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+}
+"""What a key of each type is the name of, and the answer to a client that may not describe it."""
 
 
 def handle(broker: Broker, request: Request) -> None:
     """Serve a FindCoordinator."""
     message, version = request.decode(), request.version
     kind = message.key_type if version >= 1 else GROUP
-    listener = request.connection.listener
     if version < 4:
-        request.answer(find(broker, message.key, kind, listener))
+        request.answer(find(broker, request, message.key, kind))
         return
     request.answer(
-        {"coordinators": [{"key": key, **find(broker, key, kind, listener)} for key in message.coordinator_keys]}
+        {"coordinators": [{"key": key, **find(broker, request, key, kind)} for key in message.coordinator_keys]}
     )
 
 
-def find(broker: Broker, key: str, kind: int, listener: str) -> dict[str, Any]:
+def find(broker: Broker, request: Request, key: str, kind: int) -> dict[str, Any]:
     """Where a key is coordinated; the empty group id is a key like any other."""
-    if kind not in (GROUP, TRANSACTION):
+    if kind not in RIGHTS:
         return refused(ErrorCode.INVALID_REQUEST, f"coordinators of kind {kind} are not served")
+    resource, refusal = RIGHTS[kind]
+    if not may(request, Operation.DESCRIBE, resource, key):
+        return refused(refusal, refusal.meaning)
+    listener = request.connection.listener
     node_id = broker.cluster.coordinator_of(key)
     address = None if node_id is None else broker.cluster.address(node_id, listener)
     if node_id is None or address is None:

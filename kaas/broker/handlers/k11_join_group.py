@@ -13,8 +13,11 @@ import functools
 import uuid
 from typing import TYPE_CHECKING
 
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import JoinAnswer
+from kaas.errors import ErrorCode
 from kaas.wire.apis import JOIN_GROUP
 
 if TYPE_CHECKING:
@@ -28,6 +31,9 @@ MILLISECOND = datetime.timedelta(milliseconds=1)
 def handle(broker: Broker, request: Request) -> None:
     """Serve a JoinGroup."""
     message, version = request.decode(), request.version
+    if not may(request, Operation.READ, Kind.GROUP, message.group_id):
+        reply(request, JoinAnswer(code=ErrorCode.GROUP_AUTHORIZATION_FAILED, member_id=""))
+        return
     session_timeout_ms = message.session_timeout // MILLISECOND
     broker.groups.submit(
         events.Join(

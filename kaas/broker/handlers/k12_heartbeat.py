@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Verbatim
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.errors import ErrorCode
 from kaas.wire.apis import HEARTBEAT
@@ -27,6 +29,9 @@ API = HEARTBEAT
 def handle(broker: Broker, request: Request) -> None:
     """Serve a Heartbeat."""
     message = request.decode()
+    if not may(request, Operation.READ, Kind.GROUP, message.group_id):
+        reply(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return
     event = events.Heartbeat(
         reply_to=functools.partial(reply, request),
         group_id=message.group_id,

@@ -10,8 +10,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import LeaveAnswer
+from kaas.errors import ErrorCode
 from kaas.wire.apis import LEAVE_GROUP
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ API = LEAVE_GROUP
 def handle(broker: Broker, request: Request) -> None:
     """Serve a LeaveGroup."""
     message, version = request.decode(), request.version
+    if not may(request, Operation.READ, Kind.GROUP, message.group_id):
+        reply(request, LeaveAnswer(code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
+        return
     if version < 3:
         members: tuple[events.Leaving, ...] = (events.Leaving(member_id=message.member_id, instance_id=None),)
     else:

@@ -10,8 +10,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import SyncAnswer
+from kaas.errors import ErrorCode
 from kaas.wire.apis import SYNC_GROUP
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ API = SYNC_GROUP
 def handle(broker: Broker, request: Request) -> None:
     """Serve a SyncGroup."""
     message, version = request.decode(), request.version
+    if not may(request, Operation.READ, Kind.GROUP, message.group_id):
+        reply(request, SyncAnswer(code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
+        return
     protocol_type = message.protocol_type if version >= 5 else None
     protocol_name = message.protocol_name if version >= 5 else None
     broker.groups.submit(

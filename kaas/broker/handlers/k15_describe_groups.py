@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kaas.broker.security.guard import authorized_operations, may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import queries
 from kaas.coordinator.queries import DescribedGroup
 from kaas.errors import ErrorCode
@@ -20,23 +22,41 @@ if TYPE_CHECKING:
 
 API = DESCRIBE_GROUPS
 UNASKED = -(2**31)
-READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS = 3, 6, 8, 10, 11
-"""Kafka's numbers of operations (AclOperation)."""
-ALL_OPERATIONS = sum(1 << n for n in (READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS))
+ALL_OPERATIONS = sum(
+    1 << operation
+    for operation in (
+        Operation.READ,
+        Operation.DELETE,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    )
+)
+"""What can be done with a group, as bits of Kafka's numbers."""
 
 
 def handle(broker: Broker, request: Request) -> None:
     """Serve a DescribeGroups."""
     message, version = request.decode(), request.version
     told = version >= 3 and message.include_authorized_operations
-    found = [queries.describe_group(broker.groups.coordinator, group_id) for group_id in message.groups]
-    request.answer({"groups": [values(group, version, told) for group in found]})
+    request.answer({"groups": [described(broker, request, group_id, told) for group_id in message.groups]})
 
 
-def values(group: DescribedGroup, version: int, told: bool) -> dict[str, Any]:
+def described(broker: Broker, request: Request, group_id: str, told: bool) -> dict[str, Any]:
+    """One group, as far as the client may know of it."""
+    if not may(request, Operation.DESCRIBE, Kind.GROUP, group_id):
+        return {
+            "error_code": ErrorCode.GROUP_AUTHORIZATION_FAILED,
+            "group_id": group_id,
+            "authorized_operations": UNASKED,
+        }
+    operations = authorized_operations(request, Kind.GROUP, group_id, of=ALL_OPERATIONS) if told else UNASKED
+    return values(queries.describe_group(broker.groups.coordinator, group_id), request.version, operations)
+
+
+def values(group: DescribedGroup, version: int, operations: int) -> dict[str, Any]:
     unknown = group.code is ErrorCode.GROUP_ID_NOT_FOUND
     code = ErrorCode.NONE if unknown and version < 6 else group.code
-    operations = ALL_OPERATIONS if told and not code else UNASKED
     return {
         "error_code": code,
         "error_message": f"Group {group.group_id} not found." if code and unknown else None,
@@ -55,5 +75,5 @@ def values(group: DescribedGroup, version: int, told: bool) -> dict[str, Any]:
             }
             for m in group.members
         ],
-        "authorized_operations": operations,
+        "authorized_operations": UNASKED if code else operations,
     }

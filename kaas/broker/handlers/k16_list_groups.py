@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import queries
 from kaas.wire.apis import LIST_GROUPS
 
@@ -24,6 +26,8 @@ def handle(broker: Broker, request: Request) -> None:
     states = message.states_filter if version >= 4 else ()
     types = message.types_filter if version >= 5 else ()
     code, rows = queries.list_groups(broker.groups.coordinator, states, types)
+    if not may(request, Operation.DESCRIBE, Kind.CLUSTER):
+        rows = [g for g in rows if may(request, Operation.DESCRIBE, Kind.GROUP, g.group_id)]
     request.answer(
         {
             "error_code": code,

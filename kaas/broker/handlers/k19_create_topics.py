@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from kaas.broker.config_rows import topic_rows
+from kaas.broker.following import follow_topic
 from kaas.broker.gathering import Gathering
 from kaas.broker.replicas import ONE_REPLICA, check_assignment, check_replication_factor
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import Topic
 from kaas.wire.apis import CREATE_TOPICS
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 API = CREATE_TOPICS
 DEFAULT = -1
+UNKNOWN = -1
 
 
 class Plan(NamedTuple):
@@ -41,16 +45,19 @@ def handle(broker: Broker, request: Request) -> None:
     asked = Counter(row.name for row in message.topics)
     rows = {row.name: row for row in message.topics}
     gathering: Gathering[str, Plan | KafkaError] = Gathering(rows, functools.partial(reply, broker, request))
+    everywhere = may(request, Operation.CREATE, Kind.CLUSTER)
     for name, row in rows.items():
         put = functools.partial(gathering.put, name)
         try:
             if asked[name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            if not everywhere and not may(request, Operation.CREATE, Kind.TOPIC, name):
+                raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             plan = checked(broker, row)
             if message.validate_only:
                 put(plan)
             else:
-                broker.topics.create(name, plan.partitions, plan.configs, functools.partial(created, put, plan))
+                broker.topics.create(name, plan.partitions, plan.configs, functools.partial(created, broker, put, plan))
         except KafkaError as error:
             put(error)
 
@@ -88,19 +95,32 @@ def check_manual(broker: Broker, row: Any) -> None:
         check_assignment(one.broker_ids, broker.cluster)
 
 
-def created(put: Any, plan: Plan, result: Topic | KafkaError) -> None:
-    put(result if isinstance(result, KafkaError) else plan._replace(topic_id=result.topic_id))
+def created(broker: Broker, put: Any, plan: Plan, result: Topic | KafkaError) -> None:
+    if isinstance(result, KafkaError):
+        put(result)
+    else:
+        follow_topic(broker, result)
+        put(plan._replace(topic_id=result.topic_id))
 
 
 def reply(broker: Broker, request: Request, results: dict[str, Plan | KafkaError]) -> None:
     """Answer with all rows."""
-    request.answer({"topics": [values(broker, name, result) for name, result in results.items()]})
+    request.answer({"topics": [values(broker, request, name, result) for name, result in results.items()]})
 
 
-def values(broker: Broker, name: str, result: Plan | KafkaError) -> dict[str, Any]:
-    """One topic of the answer."""
+def values(broker: Broker, request: Request, name: str, result: Plan | KafkaError) -> dict[str, Any]:
+    """One topic of the answer; its partitions and settings only for who may see those."""
     if isinstance(result, KafkaError):
         return {"name": name, "error_code": result.code, "error_message": result.message, "configs": ()}
+    if not may(request, Operation.DESCRIBE_CONFIGS, Kind.TOPIC, name):
+        return {
+            "name": name,
+            "topic_id": result.topic_id,
+            "num_partitions": UNKNOWN,
+            "replication_factor": UNKNOWN,
+            "configs": None,
+            "topic_config_error_code": ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        }
     shown = ("name", "value", "read_only", "config_source", "is_sensitive")
     return {
         "name": name,

@@ -14,6 +14,8 @@ from uuid import UUID
 
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import topic_named, topic_with_id
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.events import TopicDeleted
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import Topic
@@ -33,8 +35,8 @@ Question = tuple[str | None, UUID | None]
 
 def handle(broker: Broker, request: Request) -> None:
     """Serve a DeleteTopics."""
-    message, version = request.decode(), request.version
-    by_id = version >= BY_ID_SINCE
+    message = request.decode()
+    by_id = request.version >= BY_ID_SINCE
     asked: list[Question] = [
         (row.name, row.topic_id) if by_id else (row, None) for row in (message.topics if by_id else message.topic_names)
     ]
@@ -45,24 +47,34 @@ def handle(broker: Broker, request: Request) -> None:
         try:
             if times[question] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            topic = find(broker, question, version)
+            topic = find(broker, request, question)
             broker.topics.delete(topic, functools.partial(deleted, broker, topic, put))
         except KafkaError as error:
             put(error)
 
 
-def find(broker: Broker, question: Question, version: int) -> Topic:
+def find(broker: Broker, request: Request, question: Question) -> Topic:
     """The topic that may be deleted. Raises: KafkaError."""
     name, topic_id = question
     if not broker.settings["delete.topic.enable"]:
-        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED if version >= DISABLED_SINCE else ErrorCode.INVALID_REQUEST)
+        is_told = request.version >= DISABLED_SINCE
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED if is_told else ErrorCode.INVALID_REQUEST)
     if name is None:
         if topic_id is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
-        return topic_with_id(broker.topics.registry, topic_id)
+        topic = topic_with_id(broker.topics.registry, topic_id)
+        check_right(request, topic.name)
+        return topic
     if topic_id is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+    check_right(request, name)
     return topic_named(broker.topics.registry, name)
+
+
+def check_right(request: Request, name: str) -> None:
+    """Raises: KafkaError when the client may not know of a topic, or not delete it."""
+    if not may(request, Operation.DESCRIBE, Kind.TOPIC, name) or not may(request, Operation.DELETE, Kind.TOPIC, name):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def deleted(broker: Broker, topic: Topic, put: Any, result: Any) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import partition_of, topic_named
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.apis import DELETE_RECORDS
 
@@ -33,6 +35,8 @@ def handle(broker: Broker, request: Request) -> None:
     for place, (topic, row) in rows.items():
         put = functools.partial(gathering.put, place)
         try:
+            if not may(request, Operation.DELETE, Kind.TOPIC, topic):
+                raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             log = partition_of(topic_named(broker.topics.registry, topic), row.partition_index)
             broker.topics.delete_records(log, row.offset, put)
         except KafkaError as error:

@@ -13,6 +13,8 @@ import datetime
 import functools
 from typing import TYPE_CHECKING, Any
 
+from kaas.broker.security.guard import may, may_with_any
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.events import InitProducer, ProducerAnswer
 from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.apis import INIT_PRODUCER_ID
@@ -34,12 +36,24 @@ def handle(broker: Broker, request: Request) -> None:
     """Serve an InitProducerId."""
     message = request.decode()
     known = (message.producer_id, message.producer_epoch) if request.version >= KNOWN_SINCE else (NOT_GIVEN, NOT_GIVEN)
-    if known.count(NOT_GIVEN) == 1:
+    if (refusal := refusal_of(request, message.transactional_id)) is not None:
+        reply(request, ProducerAnswer(refusal))
+    elif known.count(NOT_GIVEN) == 1:
         reply(request, ProducerAnswer(ErrorCode.INVALID_REQUEST))
     elif message.transactional_id is None:
         broker.topics.give_producer_id(broker.broker_id, functools.partial(reply_idempotent, request))
     else:
         broker.topics.give_producer_id(broker.broker_id, functools.partial(identify, broker, request, message, known))
+
+
+def refusal_of(request: Request, transactional_id: str | None) -> ErrorCode | None:
+    """Why the client may not have a producer id; who may write to any topic may write idempotently (KIP-679)."""
+    if transactional_id is not None:
+        allowed = may(request, Operation.WRITE, Kind.TRANSACTIONAL_ID, transactional_id)
+        return None if allowed else ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if may(request, Operation.IDEMPOTENT_WRITE, Kind.CLUSTER) or may_with_any(request, Operation.WRITE, Kind.TOPIC):
+        return None
+    return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 def identify(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kaas.broker.partitions import check_leader_epoch, partition_of, topic_named
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.apis import OFFSET_FOR_LEADER_EPOCH
 
@@ -22,15 +24,17 @@ API = OFFSET_FOR_LEADER_EPOCH
 def handle(broker: Broker, request: Request) -> None:
     """Serve an OffsetForLeaderEpoch."""
     topics = [
-        {"topic": topic.topic, "partitions": [answer(broker, topic.topic, row) for row in topic.partitions]}
+        {"topic": topic.topic, "partitions": [answer(broker, request, topic.topic, row) for row in topic.partitions]}
         for topic in request.decode().topics
     ]
     request.answer({"topics": topics})
 
 
-def answer(broker: Broker, topic: str, row: Any) -> dict[str, Any]:
+def answer(broker: Broker, request: Request, topic: str, row: Any) -> dict[str, Any]:
     """One partition."""
     try:
+        if not may(request, Operation.DESCRIBE, Kind.TOPIC, topic):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         log = partition_of(topic_named(broker.topics.registry, topic), row.partition)
         check_leader_epoch(log, row.current_leader_epoch)
         epoch, end_offset = log.end_of_epoch(row.leader_epoch)

@@ -1,8 +1,8 @@
 """AddPartitionsToTxn (key 24), versions 0-5: says which partitions a transaction will write to, before it does.
 
 Versions: 1 throttle time; 2 a fenced producer is told 90 (47 below); 3 flexible; 4 many transactions, and asking whether
-partitions are in (120 for those that are not); 5 nothing on the wire. All partitions of a transaction join it or none: beside
-one that is not there (3) the others say 55.
+partitions are in (120 for those that are not), for which brokers have a right of their own; 5 nothing on the wire. All
+partitions of a transaction join it or none: beside one that is not there (3), or not to be written to (29), the others say 55.
 Left out: nothing.
 """
 
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from kaas.broker.gathering import Gathering
 from kaas.broker.handlers.k22_init_producer_id import fenced_code
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.errors import ErrorCode
@@ -38,7 +40,10 @@ def handle(broker: Broker, request: Request) -> None:
             "producer_id": message.v3_and_below_producer_id,
             "epoch": message.v3_and_below_producer_epoch,
         }
-        add(broker, version, event, message.v3_and_below_topics, functools.partial(reply_one, request, message))
+        add(broker, request, event, message.v3_and_below_topics, functools.partial(reply_one, request, message))
+        return
+    if not may(request, Operation.CLUSTER_ACTION, Kind.CLUSTER):
+        request.answer({"error_code": ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
         return
     gathering: Gathering[int, Codes] = Gathering(
         range(len(message.transactions)), functools.partial(reply_many, request, message)
@@ -50,16 +55,19 @@ def handle(broker: Broker, request: Request) -> None:
             "epoch": one.producer_epoch,
             "verify_only": one.verify_only,
         }
-        add(broker, version, event, one.topics, functools.partial(gathering.put, number))
+        add(broker, request, event, one.topics, functools.partial(gathering.put, number))
 
 
-def add(broker: Broker, version: int, event: dict[str, Any], topics: Any, done: Any) -> None:
+def add(broker: Broker, request: Request, event: dict[str, Any], topics: Any, done: Any) -> None:
     """Add the partitions of one transaction; `done` gets a code for each."""
     keys = [(topic.name, partition) for topic in topics for partition in topic.partitions]
-    missing = {key for key in keys if not 0 <= key[1] < broker.topics.partitions_of(key[0])}
-    if missing:
-        unknown, idle = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
-        done({key: unknown if key in missing else idle for key in keys})
+    version = request.version
+    if version < MANY_SINCE and not may(request, Operation.WRITE, Kind.TRANSACTIONAL_ID, event["transactional_id"]):
+        done(dict.fromkeys(keys, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        return
+    refused = {key: code for key in keys if (code := refusal_of(broker, request, *key)) is not None}
+    if refused:
+        done({key: refused.get(key, ErrorCode.OPERATION_NOT_ATTEMPTED) for key in keys})
         return
 
     def answered(answer: AddAnswer) -> None:
@@ -71,6 +79,15 @@ def add(broker: Broker, version: int, event: dict[str, Any], topics: Any, done: 
             reply_to=answered, partitions=tuple(keys), fenced_code=fenced_code(version, FENCED_SINCE), **event
         )
     )
+
+
+def refusal_of(broker: Broker, request: Request, topic: str, partition: int) -> ErrorCode | None:
+    """Why a partition cannot be in a transaction; a broker that asks has been told what it may do already."""
+    if request.version < MANY_SINCE and not may(request, Operation.WRITE, Kind.TOPIC, topic):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    if not 0 <= partition < broker.topics.partitions_of(topic):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return None
 
 
 def rows(topics: Any, codes: Codes) -> list[dict[str, Any]]:

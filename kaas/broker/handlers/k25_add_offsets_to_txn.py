@@ -8,10 +8,13 @@ Left out: nothing.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kaas.broker.handlers.k22_init_producer_id import fenced_code
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
+from kaas.errors import ErrorCode
 from kaas.wire.apis import ADD_OFFSETS_TO_TXN
 
 if TYPE_CHECKING:
@@ -25,6 +28,9 @@ FENCED_SINCE = 2
 def handle(broker: Broker, request: Request) -> None:
     """Serve an AddOffsetsToTxn."""
     message = request.decode()
+    if (refusal := refusal_of(request, message)) is not None:
+        request.answer({"error_code": refusal})
+        return
     broker.groups.submit(
         AddToTransaction(
             reply_to=functools.partial(reply, request),
@@ -35,6 +41,15 @@ def handle(broker: Broker, request: Request) -> None:
             fenced_code=fenced_code(request.version, FENCED_SINCE),
         )
     )
+
+
+def refusal_of(request: Request, message: Any) -> ErrorCode | None:
+    """Why the client may not do this with the transaction or the group."""
+    if not may(request, Operation.WRITE, Kind.TRANSACTIONAL_ID, message.transactional_id):
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if not may(request, Operation.READ, Kind.GROUP, message.group_id):
+        return ErrorCode.GROUP_AUTHORIZATION_FAILED
+    return None
 
 
 def reply(request: Request, answer: AddAnswer) -> None:

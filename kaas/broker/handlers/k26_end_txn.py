@@ -11,9 +11,11 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from kaas.broker.handlers.k22_init_producer_id import NO_ID, NOT_GIVEN, fenced_code
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.ending import needs_new_producer_id
 from kaas.coordinator.transactions.events import EndTransaction, ProducerAnswer
-from kaas.errors import KafkaError
+from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.apis import END_TXN
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ BUMPS_SINCE = 5
 def handle(broker: Broker, request: Request) -> None:
     """Serve an EndTxn."""
     message = request.decode()
+    if not may(request, Operation.WRITE, Kind.TRANSACTIONAL_ID, message.transactional_id):
+        reply(request, ProducerAnswer(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        return
     if request.version >= BUMPS_SINCE and needs_new_producer_id(broker.groups.coordinator, message.transactional_id):
         broker.topics.give_producer_id(broker.broker_id, functools.partial(end, broker, request, message))
     else:

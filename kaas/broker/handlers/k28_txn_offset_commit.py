@@ -13,7 +13,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from kaas.broker.handlers.k08_offset_commit import reply, split
+from kaas.broker.handlers.k08_offset_commit import refuse, reply, split
+from kaas.broker.handlers.k25_add_offsets_to_txn import refusal_of
 from kaas.coordinator.answers import CommitAnswer
 from kaas.coordinator.events import CommitRow, StageOffsets
 from kaas.coordinator.offsets import COMMITTED
@@ -36,7 +37,10 @@ NOBODY = -1
 def handle(broker: Broker, request: Request) -> None:
     """Serve a TxnOffsetCommit."""
     message, version = request.decode(), request.version
-    rows, codes = split(broker, message, by_id=False, with_epoch=version >= 2)
+    if (refusal := refusal_of(request, message)) is not None:
+        refuse(request, message, refusal)
+        return
+    rows, codes = split(broker, request, message, by_id=False, with_epoch=version >= 2)
     done = functools.partial(answered, request, message, codes)
     if not rows:
         done(COMMITTED)

@@ -1,15 +1,19 @@
-"""DescribeConfigs (key 32), versions 1-4: settings of topics and of this broker.
+"""DescribeConfigs (key 32), versions 1-4: settings of topics, of this broker, of groups.
 
-Versions: 1 sources and synonyms; 3 types and documentation; 4 flexible. No keys, or null, mean every setting.
-Left out: settings of groups and of loggers, and client metrics: 42.
+Versions: 1 sources and synonyms; 3 types and documentation; 4 flexible. No keys, or null, mean every setting. The broker of the
+empty name is what was changed for all brokers. A group need not be there. Secrets have no value.
+Left out: settings of loggers, client metrics: 42.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kaas.broker.config_rows import broker_rows, topic_rows
+from kaas.broker.altering import check_right
+from kaas.broker.config_rows import Resource, Row, all_brokers_rows, broker_rows, group_rows, topic_rows
+from kaas.broker.configs import ALL_BROKERS
 from kaas.broker.partitions import topic_named
+from kaas.broker.security.operations import Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import check_topic_name
 from kaas.wire.apis import DESCRIBE_CONFIGS
@@ -19,17 +23,14 @@ if TYPE_CHECKING:
     from kaas.broker.server import Broker
 
 API = DESCRIBE_CONFIGS
-TOPIC, BROKER = 2, 4
-"""Kafka's numbers of resource types."""
-
-EVERY_BROKER = ""
 
 
 def handle(broker: Broker, request: Request) -> None:
     """Serve a DescribeConfigs."""
     message = request.decode()
+    documentation = documented(message, request.version)
     results = [
-        answer(broker, resource, synonyms=message.include_synonyms, documentation=documented(message, request.version))
+        answer(broker, request, resource, synonyms=message.include_synonyms, documentation=documentation)
         for resource in message.resources
     ]
     request.answer({"results": results})
@@ -39,10 +40,11 @@ def documented(message: Any, version: int) -> bool:
     return bool(version >= 3 and message.include_documentation)
 
 
-def answer(broker: Broker, resource: Any, *, synonyms: bool, documentation: bool) -> dict[str, Any]:
+def answer(broker: Broker, request: Request, resource: Any, *, synonyms: bool, documentation: bool) -> dict[str, Any]:
     """One resource of the answer."""
     named = {"resource_type": resource.resource_type, "resource_name": resource.resource_name}
     try:
+        check_right(request, Operation.DESCRIBE_CONFIGS, resource.resource_type, resource.resource_name)
         rows = find(broker, resource.resource_type, resource.resource_name)
     except KafkaError as error:
         return {**named, "error_code": error.code, "error_message": error.message, "configs": ()}
@@ -56,15 +58,19 @@ def answer(broker: Broker, resource: Any, *, synonyms: bool, documentation: bool
     return {**named, "error_code": ErrorCode.NONE, "error_message": "", "configs": shown}
 
 
-def find(broker: Broker, kind: int, name: str) -> list[dict[str, Any]]:
+def find(broker: Broker, kind: int, name: str) -> list[Row]:
     """The settings of a resource. Raises: KafkaError."""
-    if kind == TOPIC:
+    if kind == Resource.TOPIC:
         check_topic_name(name)
         return topic_rows(topic_named(broker.topics.registry, name).configs, broker.settings)
-    if kind != BROKER:
+    if kind == Resource.GROUP:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        return group_rows(broker.configs.group(name))
+    if kind != Resource.BROKER:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"resources of type {kind} are not served")
-    if name == EVERY_BROKER:
-        return []  # what all brokers were told while they ran: there is no such setting
+    if name == ALL_BROKERS:
+        return all_brokers_rows(broker.configs.values(ALL_BROKERS))
     if name != str(broker.broker_id):
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,

@@ -11,8 +11,11 @@ import functools
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from kaas.broker.following import follow_topic
 from kaas.broker.gathering import Gathering
 from kaas.broker.replicas import check_assignment
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.events import PartitionsAdded
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import Topic
@@ -36,6 +39,8 @@ def handle(broker: Broker, request: Request) -> None:
         try:
             if asked[name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            if not may(request, Operation.ALTER, Kind.TOPIC, name):
+                raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             topic = checked(broker, row)
             if message.validate_only:
                 put(topic)
@@ -63,6 +68,8 @@ def checked(broker: Broker, row: Any) -> Topic:
 
 def grown(broker: Broker, put: Any, result: Topic | KafkaError) -> None:
     """The topic has its partitions, or not."""
+    if not isinstance(result, KafkaError):
+        follow_topic(broker, result)
     put(result)
     if not isinstance(result, KafkaError) and broker.settings["kaas.rebalance.on.partition.growth"]:
         broker.groups.submit(PartitionsAdded(topic=result.name))

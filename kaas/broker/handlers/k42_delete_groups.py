@@ -10,6 +10,8 @@ import functools
 from typing import TYPE_CHECKING
 
 from kaas.broker.gathering import Gathering
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import DeleteGroupAnswer
 from kaas.errors import ErrorCode
@@ -27,6 +29,9 @@ def handle(broker: Broker, request: Request) -> None:
     group_ids = list(dict.fromkeys(request.decode().groups_names))
     gathering: Gathering[str, ErrorCode] = Gathering(group_ids, functools.partial(reply, request))
     for group_id in group_ids:
+        if not may(request, Operation.DELETE, Kind.GROUP, group_id):
+            gathering.put(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+            continue
         broker.groups.submit(
             events.DeleteGroup(reply_to=functools.partial(take, gathering, group_id), group_id=group_id)
         )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kaas.broker.partitions import CLUSTER_OPERATIONS, UNASKED_OPERATIONS
+from kaas.broker.security.guard import authorized_operations
+from kaas.broker.security.operations import Kind
 from kaas.errors import ErrorCode
 from kaas.wire.apis import DESCRIBE_CLUSTER
 
@@ -38,7 +40,9 @@ def handle(broker: Broker, request: Request) -> None:
             "cluster_id": broker.cluster.cluster_id,
             "controller_id": broker.cluster.assignment.controller,
             "brokers": brokers(broker, request.connection.listener),
-            "cluster_authorized_operations": CLUSTER_OPERATIONS if told else UNASKED_OPERATIONS,
+            "cluster_authorized_operations": authorized_operations(request, Kind.CLUSTER, of=CLUSTER_OPERATIONS)
+            if told
+            else UNASKED_OPERATIONS,
         }
     )
 

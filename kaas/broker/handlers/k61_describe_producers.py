@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import partition_of, topic_named
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.producers import Snapshot
 from kaas.storage.topics import check_topic_name
@@ -36,6 +38,8 @@ def handle(broker: Broker, request: Request) -> None:
     for name, partition in dict.fromkeys(keys):
         put = functools.partial(gathering.put, (name, partition))
         try:
+            if not may(request, Operation.READ, Kind.TOPIC, name):
+                raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             check_topic_name(name)
             log = partition_of(topic_named(broker.topics.registry, name), partition)
         except KafkaError as error:

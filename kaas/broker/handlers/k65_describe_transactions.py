@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.state import TransactionState
 from kaas.errors import ErrorCode
 from kaas.wire.apis import DESCRIBE_TRANSACTIONS
@@ -26,18 +28,24 @@ def handle(broker: Broker, request: Request) -> None:
     rows = []
     for transactional_id in request.decode().transactional_ids:
         holder = core.transactions.get(transactional_id)
-        if core.is_loading_transaction(transactional_id):
+        if not may(request, Operation.DESCRIBE, Kind.TRANSACTIONAL_ID, transactional_id):
+            code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            rows.append({"error_code": code, "transactional_id": transactional_id})
+        elif core.is_loading_transaction(transactional_id):
             rows.append({"error_code": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "transactional_id": transactional_id})
         elif holder is None or holder.durable is None:
             rows.append({"error_code": ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, "transactional_id": transactional_id})
         else:
-            rows.append(values(holder.durable))
+            rows.append(values(request, holder.durable))
     request.answer({"transaction_states": rows})
 
 
-def values(state: TransactionState) -> dict[str, Any]:
+def values(request: Request, state: TransactionState) -> dict[str, Any]:
+    """One transactional id, with those of its partitions that the client may know of."""
     topics: dict[str, list[int]] = {}
     for topic, partition in state.partitions:
+        if not may(request, Operation.DESCRIBE, Kind.TOPIC, topic):
+            continue
         topics.setdefault(topic, []).append(partition)
     return {
         "error_code": ErrorCode.NONE,

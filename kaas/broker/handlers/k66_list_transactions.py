@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import re2
 
+from kaas.broker.security.guard import may
+from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.state import TransactionState
 from kaas.coordinator.transactions.states import TxnState
 from kaas.errors import ErrorCode
@@ -47,6 +49,7 @@ def handle(broker: Broker, request: Request) -> None:
         if matches(s, message)
         and (longer_than_ms < 0 or now_ms - s.started_at > longer_than_ms)
         and (not pattern or pattern.fullmatch(s.transactional_id))
+        and may(request, Operation.DESCRIBE, Kind.TRANSACTIONAL_ID, s.transactional_id)
     ]
     unknown = [state for state in message.state_filters if state not in STATES]
     request.answer({"error_code": ErrorCode.NONE, "unknown_state_filters": unknown, "transaction_states": rows})

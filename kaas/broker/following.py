@@ -1,0 +1,61 @@
+"""What has to be told when settings change while the broker runs.
+
+Most of what uses a setting asks for it anew each time; the rest is told here: the coordinator has a configuration of its own,
+rounds of timers are armed ahead, logs keep what they make of their topic's settings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kaas.coordinator import timers
+from kaas.storage.log.config import LogConfig, log_config
+from kaas.storage.topics import Topic
+
+if TYPE_CHECKING:
+    from kaas.broker.server import Broker
+
+_ROUNDS = {
+    timers.RETENTION: "offsets_retention_check_interval_ms",
+    timers.TRANSACTION_EXPIRY: "transaction_remove_expired_interval_ms",
+}
+"""Timers that come again and again, and how often."""
+
+
+def settings_changed(broker: Broker) -> None:
+    """Put the settings as they are now in force, everywhere."""
+    follow_coordinator(broker)
+    follow_logs(broker)
+
+
+def follow_coordinator(broker: Broker) -> None:
+    """Groups and transactions are judged by the settings as they are now; a round whose interval changed begins anew."""
+    core = broker.groups.coordinator
+    before, core.config = core.config, broker.settings.coordinator()
+    if core.loading:  # the first rounds are armed when it has loaded
+        return
+    for key, name in _ROUNDS.items():
+        interval_ms = getattr(core.config, name)
+        if interval_ms != getattr(before, name):
+            broker.groups.timers.set(key, broker.clock.now_ms() + interval_ms)
+
+
+def follow_logs(broker: Broker) -> None:
+    """Every log follows the broker where its topic sets nothing."""
+    made: dict[tuple[tuple[str, str], ...], LogConfig] = {}
+    for topic in broker.topics.registry:
+        key = tuple(sorted(topic.configs.items()))
+        if key not in made:
+            made[key] = log_config(broker.topics.registry.values(topic))
+        _take(topic, made[key])
+
+
+def follow_topic(broker: Broker, topic: Topic) -> None:
+    """The logs of a topic that came, grew or was changed follow the broker as it is now, not as it was at its start."""
+    if broker.settings.were_changed:
+        _take(topic, log_config(broker.topics.registry.values(topic)))
+
+
+def _take(topic: Topic, config: LogConfig) -> None:
+    for log in topic.partitions:
+        log.config = config
