@@ -124,3 +124,40 @@ class Outcome(models.TextChoices):
     DONE = "done", "Done"
     PARTLY = "partly", "Partly done"
     FAILED = "failed", "Failed"
+
+
+class AlertKind(models.TextChoices):
+    """What an alert rule looks at."""
+
+    LAG = "lag", "Lag"
+    LAG_STATUS = "lag_status", "Lag status"
+    FLAPPING = "flapping", "Flapping"
+    MEMBER_LOSS = "member_loss", "Too few members"
+    NO_MEMBERS = "no_members", "No members"
+    NO_COMMITS = "no_commits", "No commits"
+
+
+class AlertState(models.TextChoices):
+    """Where an alert stands: its condition holds, but not for long enough yet; it was told; it is over."""
+
+    PENDING = "pending", "Pending"
+    FIRING = "firing", "Firing"
+    RESOLVED = "resolved", "Resolved"
+
+
+ALERT_STATE_TONES = {AlertState.PENDING: "busy", AlertState.FIRING: "bad", AlertState.RESOLVED: "quiet"}
+
+
+class DeliveryState(models.TextChoices):
+    """How far a webhook's message is."""
+
+    WAITING = "waiting", "Waiting"
+    DELIVERED = "delivered", "Delivered"
+    GIVEN_UP = "given_up", "Given up"
+
+
+DELIVERY_STATE_TONES = {
+    DeliveryState.WAITING: "busy",
+    DeliveryState.DELIVERED: "good",
+    DeliveryState.GIVEN_UP: "bad",
+}

@@ -20,7 +20,7 @@ from groups.audit import audited
 from groups.clusters import Cluster
 from groups.gateway import gateway_of
 from groups.idempotency import KEPT
-from groups.models import IdempotentRequest, OffsetBackup, Rebalance, Token
+from groups.models import Alert, Delivery, IdempotentRequest, OffsetBackup, Rebalance, Token
 from groups.redis_store import redis_client
 from groups.times import now_ms
 from kaas.feed import keys
@@ -94,6 +94,8 @@ def expiry_sweep() -> int:
         Session.objects.filter(expire_date__lt=now),
         Rebalance.objects.filter(ended_at__lt=history),
         OffsetBackup.objects.filter(taken_at__lt=history),
+        Alert.objects.filter(resolved_at__lt=history),
+        Delivery.objects.filter(ended_at__lt=history),
     )
     return sum(_delete_some(rows) for rows in over)
 

@@ -13,6 +13,8 @@ from celery import shared_task
 from redis.exceptions import RedisError
 
 from groups import cleanup, history
+from groups.alerts import outbox
+from groups.alerts.evaluation import alerts_evaluate as evaluate
 from groups.clusters import Cluster, clusters
 from groups.lag import sampling
 from groups.problems import Problem
@@ -36,6 +38,18 @@ def lag_sample() -> None:
 def lag_sweep() -> None:
     """Deletes samples of lag whose time is over."""
     sampling.lag_sweep()
+
+
+@shared_task(name="groups.tasks.alerts_evaluate")
+def alerts_evaluate() -> None:
+    """Looks at every group under every alert rule."""
+    _for_each_cluster("alerts_evaluate", lambda cluster: evaluate(cluster.name))
+
+
+@shared_task(name="groups.tasks.deliveries_send")
+def deliveries_send() -> None:
+    """Sends the webhooks' messages that are due."""
+    outbox.deliveries_send()
 
 
 def _to_the_end(cluster: str) -> None:

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
-from groups.views import access, clusters, groups, lag
+from groups.views import access, alerts, clusters, groups, lag
 
 _group = [
     path("lag/", lag.lag, name="lag"),
@@ -21,9 +21,20 @@ _cluster = [
     path("brokers/", clusters.brokers, name="brokers"),
 ]
 
+_alerts = [
+    path("", alerts.alerts, name="alerts"),
+    path("rules/", alerts.rule_create, name="alert_rule_create"),
+    path("rules/<int:rule>/switch/", alerts.rule_switch, name="alert_rule_switch"),
+    path("rules/<int:rule>/delete/", alerts.rule_delete, name="alert_rule_delete"),
+    path("webhooks/", alerts.webhook_create, name="webhook_create"),
+    path("webhooks/<int:webhook>/delete/", alerts.webhook_delete, name="webhook_delete"),
+    path("webhooks/<int:webhook>/test/", alerts.webhook_test, name="webhook_test"),
+]
+
 urlpatterns = [
     path("", clusters.home, name="home"),
     path("clusters/<str:cluster>/", include(_cluster)),
+    path("alerts/", include(_alerts)),
     path("audit/", access.audit, name="audit"),
     path("tokens/", access.tokens, name="tokens"),
     path("tokens/<int:token>/delete/", access.token_delete, name="token_delete"),

@@ -31,6 +31,8 @@ SCHEDULE_S = {
     "groups.tasks.history_write": 1.0,
     "groups.tasks.lag_sample": min(step.step_ms for step in settings.KAAS_LAG_STEPS) / 1_000,
     "groups.tasks.lag_sweep": 60.0,
+    "groups.tasks.alerts_evaluate": 5.0,
+    "groups.tasks.deliveries_send": 2.0,
     "groups.tasks.feed_sweep": 60.0,
     "groups.tasks.expiry_sweep": 300.0,
     "offsets.tasks.armed_resets_sweep": 5.0,

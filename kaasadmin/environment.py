@@ -155,6 +155,11 @@ VARIABLES = (
         "50, and so does a topic; beyond this the finest and oldest samples go first.",
     ),
     Variable(
+        name="KAAS_WEBHOOK_PRIVATE",
+        default="0",
+        meaning="1: webhooks of alerts may go to loopback and private addresses.",
+    ),
+    Variable(
         name="KAAS_LOG_FORMAT",
         default="console",
         meaning="`console` for people, `json` for machines.",
@@ -199,6 +204,7 @@ class Environment:
     history_days: int
     lag_kept: tuple[tuple[int, int], ...]
     lag_rows: int
+    webhook_private: bool
     log_format: str
     log_level: str
     debug: bool
@@ -240,6 +246,7 @@ def environment(values: Mapping[str, str] | None = None) -> Environment:
         history_days=_number(text, "KAAS_HISTORY_DAYS", 1, 36_500),
         lag_kept=_kept(text, "KAAS_LAG_KEPT"),
         lag_rows=_number(text, "KAAS_LAG_ROWS", 1_000, 1_000_000_000),
+        webhook_private=_flag(text, "KAAS_WEBHOOK_PRIVATE"),
         log_format=_choice(text, "KAAS_LOG_FORMAT", ("console", "json")),
         log_level=_choice(text, "KAAS_LOG_LEVEL", _LOG_LEVELS),
         debug=_flag(text, "KAAS_DEBUG"),

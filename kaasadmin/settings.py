@@ -37,6 +37,7 @@ KAAS_KAFKA_TIMEOUT_MS = KAAS.kafka_timeout_ms
 KAAS_HISTORY_DAYS = KAAS.history_days
 KAAS_LAG_STEPS = tuple(Step(step_ms, kept_ms) for step_ms, kept_ms in KAAS.lag_kept)
 KAAS_LAG_ROWS = KAAS.lag_rows
+KAAS_WEBHOOK_PRIVATE = KAAS.webhook_private
 KAAS_TRUSTED_ORIGINS = KAAS.trusted_origins
 KAAS_TRUSTED_PROXIES = KAAS.trusted_proxies
 KAAS_API_PER_MINUTE = KAAS.api_per_minute
@@ -177,6 +178,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {"LagStatusEnum": "groups.choices.LagStatus"},
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "groups.api.schema.complete"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

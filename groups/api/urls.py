@@ -3,6 +3,15 @@
 from django.urls import path
 
 from groups.api.access import AuditListView, TokenListView, TokenView
+from groups.api.alerts import (
+    AlertListView,
+    DeliveryListView,
+    RuleListView,
+    RuleView,
+    WebhookListView,
+    WebhookTestView,
+    WebhookView,
+)
 from groups.api.clusters import BrokerListView, ClusterListView, TopicGroupListView, TopicListView
 from groups.api.groups import (
     GroupListView,
@@ -29,6 +38,13 @@ urlpatterns = [
     path(f"{CLUSTER}/topics/", TopicListView.as_view()),
     path(f"{CLUSTER}/topics/<str:topic>/groups/", TopicGroupListView.as_view()),
     path(f"{CLUSTER}/brokers/", BrokerListView.as_view()),
+    path("alerts/", AlertListView.as_view()),
+    path("alerts/rules/", RuleListView.as_view()),
+    path("alerts/rules/<int:rule>/", RuleView.as_view()),
+    path("alerts/webhooks/", WebhookListView.as_view()),
+    path("alerts/webhooks/<int:webhook>/", WebhookView.as_view()),
+    path("alerts/webhooks/<int:webhook>/test/", WebhookTestView.as_view()),
+    path("alerts/deliveries/", DeliveryListView.as_view()),
     path("audit/", AuditListView.as_view()),
     path("tokens/", TokenListView.as_view()),
     path("tokens/<int:token>/", TokenView.as_view()),

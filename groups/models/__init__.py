@@ -1,13 +1,17 @@
-"""What the console keeps in its database: rights and tokens, audit rows, history, offsets kept for undo."""
+"""What the console keeps in its database: rights, audit rows, history, lag over time, alerts, offsets kept for undo."""
 
 from groups.models.access import Identity, RoleBinding, Token
+from groups.models.alerts import Alert, AlertRule, Delivery, Webhook
 from groups.models.audit import AuditRow, IdempotentRequest
 from groups.models.backup import OffsetBackup
 from groups.models.history import FeedPosition, Rebalance
 from groups.models.lag import LagChunk, LagClock, LagTick
 
 __all__ = [
+    "Alert",
+    "AlertRule",
     "AuditRow",
+    "Delivery",
     "FeedPosition",
     "IdempotentRequest",
     "Identity",
@@ -18,4 +22,5 @@ __all__ = [
     "Rebalance",
     "RoleBinding",
     "Token",
+    "Webhook",
 ]

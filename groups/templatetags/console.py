@@ -82,6 +82,8 @@ WORDS: dict[str, dict[str, dict[str, str]]] = {
     "state": {state.value: {"label": state.value, "tone": tone} for state, tone in choices.STATE_TONES.items()},
     "lag_status": _worded(choices.LagStatus.choices, choices.LAG_STATUS_TONES),
     "lag_state": _worded(choices.LagState.choices, choices.LAG_STATE_TONES),
+    "alert": _worded(choices.AlertState.choices, choices.ALERT_STATE_TONES),
+    "delivery": _worded(choices.DeliveryState.choices, choices.DELIVERY_STATE_TONES),
     "outcome": _worded(choices.Outcome.choices, OUTCOMES),
     "member": _paired(MEMBER_STATES),
     "broker": _paired(BROKER_STATES),

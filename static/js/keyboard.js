@@ -4,7 +4,6 @@ import { nextForm } from "./times.js";
 
 const ROWS = "tbody tr:not([hidden])";
 const CHORD_MS = 1200;
-const PLACES = { g: 0, t: 1, b: 2, a: 3 };
 
 let chordUntil = 0;
 
@@ -27,6 +26,10 @@ function step(by) {
   next.scrollIntoView({ block: "nearest" });
 }
 
+function placeOf(key) {
+  return document.querySelector(`.topbar nav a[data-place="${CSS.escape(key)}"]`);
+}
+
 function isTyping(target) {
   return target.closest("input, textarea, select, [contenteditable]") && target.type !== "checkbox";
 }
@@ -37,9 +40,10 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.blur();
     return;
   }
-  if (Date.now() < chordUntil && event.key in PLACES) {
+  const place = Date.now() < chordUntil && placeOf(event.key);
+  if (place) {
     chordUntil = 0;
-    document.querySelectorAll(".topbar nav a")[PLACES[event.key]]?.click();
+    place.click();
     return;
   }
   const act = keys[event.key];

@@ -34,6 +34,7 @@ PAGES = {
     "topics": "/clusters/local/topics/",
     "topic": "/clusters/local/topics/orders/",
     "brokers": "/clusters/local/brokers/",
+    "alerts": "/alerts/",
     "audit": "/audit/",
     "tokens": "/tokens/",
     "no such page": "/nowhere/",
@@ -112,7 +113,13 @@ def test_one_goes_through_the_console_by_keys_only(visitor: Visitor) -> None:
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
     page.keyboard.press("Escape")
-    for second, heading in (("t", "Topics"), ("b", "Brokers"), ("a", "Audit"), ("g", "Consumer groups")):
+    for second, heading in (
+        ("t", "Topics"),
+        ("b", "Brokers"),
+        ("l", "Alerts"),
+        ("a", "Audit"),
+        ("g", "Consumer groups"),
+    ):
         page.keyboard.press("g")
         page.keyboard.press(second)
         expect(page.get_by_role("heading", level=1)).to_contain_text(heading)

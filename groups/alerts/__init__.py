@@ -1,0 +1,1 @@
+"""Alerts: rules over groups, the alerts that they give, and webhooks that are told."""
