@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from django.db.models import Max, Min
 
 from groups.access import Principal, cluster_of, group_visible, refusal, require_visible
 from groups.choices import Role
@@ -190,6 +191,17 @@ def rebalance_get(principal: Principal, cluster_name: str, group_id: str, number
     if row is None:
         raise not_found(f"rebalance {number} of group {group_id}")
     return _history_row(row)
+
+
+def rebalance_span(principal: Principal, cluster_name: str, group_id: str) -> tuple[int, int] | None:
+    """The oldest and the newest number that is remembered of a group; null for none.
+
+    Raises Problem (404) for what may not be seen.
+    """
+    cluster = cluster_of(principal, cluster_name)
+    require_visible(principal, cluster, group_id)
+    found = Rebalance.objects.of_group(cluster.name, group_id).order_by().aggregate(Min("number"), Max("number"))
+    return None if found["number__max"] is None else (found["number__min"], found["number__max"])
 
 
 def _history_row(row: Rebalance) -> Row:

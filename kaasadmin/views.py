@@ -19,6 +19,7 @@ from groups.problems import NOT_FOUND, Problem
 from groups.views.base import id_from, page, show
 from groups.views.lag import lag_panel
 from groups.views.phase import phase_words
+from groups.views.recorded import Scrub, recorded
 from offsets.selectors import offset_list
 
 REBALANCES_SHOWN = 6
@@ -32,6 +33,8 @@ OFFSETS_SHOWN = 100
 
 LAG_OF_A_FULL_BAR = 100
 """Lag is drawn against the largest of the group, or against this: three records behind are no full bar."""
+
+NUMBER_DIGITS = 9
 
 PAST = ("started_at", "ended_at", "phases", "cause", "cause_text", "member_id", "detail", "also", "generation_after")
 """What the timeline needs of a rebalance that was over before the page was opened."""
@@ -50,6 +53,9 @@ def group(request: HttpRequest, principal: Principal, cluster: str, group: str) 
         return _missing(request, principal, cluster, group_id)
     history = selectors.rebalance_list(principal, cluster, group_id, page=1, page_size=REBALANCES_SHOWN)
     offsets = offset_list(principal, cluster, group_id)
+    span = selectors.rebalance_span(principal, cluster, group_id)
+    at = _number(request.GET.get("at", ""))
+    past = None if at is None else selectors.rebalance_get(principal, cluster, group_id, at)
     everybody, everything = (request.GET.get(name) == "all" for name in ("members", "offsets"))
     context = {
         "group": row,
@@ -61,11 +67,19 @@ def group(request: HttpRequest, principal: Principal, cluster: str, group: str) 
         "offset_rows": offsets["items"] if everything else offsets["items"][:OFFSETS_SHOWN],
         "offset_topics": sorted({one["topic"] for one in offsets["items"]}),
         "largest_lag": max([LAG_OF_A_FULL_BAR, *(one["lag"] or 0 for one in offsets["items"])]),
+        "scrub": Scrub(first=span[0], last=span[1], at=at) if span else None,
+        "recorded": past,
+        "drawn": recorded(past) if past else None,
         "backup": backup_latest(cluster, group_id),
         "lanes_past": [{name: one[name] for name in PAST} for one in history["items"]],
         "section": "groups",
     }
     return show(request, principal, "group.html", context, cluster=cluster)
+
+
+def _number(text: str) -> int | None:
+    """The number of a rebalance in an address, null for the present."""
+    return int(text) if text.isdecimal() and len(text) <= NUMBER_DIGITS else None
 
 
 def _missing(request: HttpRequest, principal: Principal, cluster: str, group_id: str) -> HttpResponse:

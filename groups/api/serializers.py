@@ -209,8 +209,21 @@ class Moved(serializers.Serializer):
         return fields
 
 
+class MemberPart(serializers.Serializer):
+    """What one member did in a rebalance; times are milliseconds after it began, null for what did not happen."""
+
+    member_id = serializers.CharField()
+    name = serializers.CharField(allow_blank=True)
+    is_new = serializers.BooleanField()
+    joined_ms = serializers.IntegerField(allow_null=True)
+    synced_ms = serializers.IntegerField(allow_null=True)
+    gone_ms = serializers.IntegerField(allow_null=True)
+    gone = serializers.CharField(allow_null=True)
+
+
 class Rebalance(serializers.Serializer):
-    """A rebalance that ended. `without_ms`: how long each member was without partitions."""
+    """A rebalance that ended. `without_ms`: how long each member was without partitions; `parts`: what each member did, empty
+    where that is not known."""
 
     number = serializers.IntegerField()
     started_at = serializers.DateTimeField()
@@ -232,6 +245,7 @@ class Rebalance(serializers.Serializer):
     moved_count = serializers.IntegerField()
     kept = serializers.IntegerField()
     without_ms = serializers.DictField(child=serializers.IntegerField())
+    parts = MemberPart(many=True)
 
 
 class Flapping(serializers.Serializer):

@@ -107,6 +107,10 @@ def rebalance_record(**more: Any) -> RebalanceRecord:
         "moved_count": 1,
         "kept": 1,
         "without_ms": {"one-1": 120},
+        "parts": [
+            {"member_id": "one-1", "name": "one", "joined_ms": 100, "synced_ms": 110},
+            {"member_id": "two-1", "name": "two", "is_new": True, "joined_ms": 0},
+        ],
     }
     return msgspec.convert({**values, **more}, RebalanceRecord)
 

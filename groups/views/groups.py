@@ -22,6 +22,7 @@ from groups.choices import GroupState, GroupType
 from groups.problems import INVALID, Problem, not_found
 from groups.views.base import Context, checked_or_problem, given, id_from, page, show
 from groups.views.listing import FILTERS, LISTS, columns, counters, is_filtered, pages
+from groups.views.recorded import Scrub, recorded
 from kaas.feed.types import CAUSES
 
 
@@ -94,10 +95,17 @@ def rebalances(request: HttpRequest, principal: Principal, cluster: str, group: 
 @require_GET
 @page
 def rebalance(request: HttpRequest, principal: Principal, cluster: str, group: str, number: int) -> HttpResponse:
-    """One rebalance: its phases, its causes, what moved."""
+    """One rebalance: its causes, what each member did, what moved."""
     group_id = id_from(group, "group")
     row = selectors.rebalance_get(principal, cluster, group_id, number)
-    context = {"group": {"group_id": group_id, "key": group}, "rebalance": row, "section": "groups"}
+    first, last = selectors.rebalance_span(principal, cluster, group_id) or (number, number)
+    context = {
+        "group": {"group_id": group_id, "key": group},
+        "rebalance": row,
+        "drawn": recorded(row),
+        "scrub": Scrub(first=first, last=last, at=number),
+        "section": "groups",
+    }
     return show(request, principal, "groups/rebalance.html", context, cluster=cluster)
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
-from kaas.coordinator.announcements import GroupGone, RebalanceCompleted
+from kaas.coordinator.announcements import Announcement, GroupGone, RebalanceCompleted
 from kaas.coordinator.group import Group
+from kaas.feed.accounts import Account
 from kaas.feed.announced import event_fields
 from kaas.feed.backlog import Changes
 from kaas.feed.types import Event, LastRebalance, MemberView, OffsetView, Snapshot
@@ -51,6 +52,7 @@ class Press:
     known: set[str] = field(default_factory=set)
     last: dict[str, LastRebalance] = field(default_factory=dict)
     leaders: dict[str, str | None] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
 
     def publish(self, group_id: str, changes: Changes, now_ms: int, wall_offset_ms: int) -> Publication:
         """A group with what happened to it."""
@@ -60,10 +62,14 @@ class Press:
             if isinstance(what, RebalanceCompleted):
                 self.last[group_id] = last_of(rebalance_record(what, protocol))
         at = now_ms + wall_offset_ms
-        told = [(when, fields) for when, what in changes.told if (fields := event_fields(what, protocol)) is not None]
+        told = [
+            (when, fields) for when, what in changes.told if (fields := self._fields(group_id, when, what)) is not None
+        ]
         if changes.commits:
             topics = sorted({topic for topic, _ in changes.offsets})
             told.append((at, {"kind": "offsets_committed", "topics": topics, "count": changes.commits}))
+        if group is None or self.accounts.get(group_id, _NO_ACCOUNT).is_empty:
+            self.accounts.pop(group_id, None)
         if group is None:
             return self._gone(group_id, changes, told, at)
         if not told:
@@ -76,6 +82,19 @@ class Press:
             events[-1] = msgspec.structs.replace(events[-1], patch=self.patch(group, snapshot, changes))
         self._remember(snapshot)
         return Publication(group_id=group_id, snapshot=_encode(snapshot), events=[_encode(e) for e in events])
+
+    def _fields(self, group_id: str, when: int, what: Announcement) -> dict[str, Any] | None:
+        """What an announcement's event says. It enters the account of the group's rebalance, which its end closes."""
+        group = self.groups.get(group_id)
+        fields = event_fields(what, group.classic.protocol_name if group is not None else "")
+        account = self.accounts.setdefault(group_id, Account())
+        account.note(when, what)
+        if isinstance(what, RebalanceCompleted) and fields is not None:
+            members = group.classic.members.values() if group is not None else ()
+            parts = account.parts(what, {m.member_id: m.instance_id or m.client_id for m in members})
+            fields["rebalance"] = msgspec.structs.replace(fields["rebalance"], parts=parts)
+            account.end(when)
+        return fields
 
     def resync(self, group_id: str, now_ms: int, wall_offset_ms: int) -> Publication:
         """A group as it is, for readers that may have missed anything."""
@@ -154,6 +173,8 @@ class Press:
         fields = {name: getattr(snapshot, name) for name in PATCHED}
         return {**fields, "members": members, "offsets": offsets}
 
+
+_NO_ACCOUNT = Account()
 
 PATCHED = tuple(
     name for name in Snapshot.__struct_fields__ if name not in ("cluster", "group_id", "members", "offsets")

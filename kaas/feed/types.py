@@ -167,11 +167,30 @@ class MovedPartition(msgspec.Struct, frozen=True, kw_only=True, rename={"from_me
     to_member: str | None
 
 
+class MemberPart(msgspec.Struct, frozen=True, kw_only=True):
+    """What one member did in a rebalance. Times are milliseconds after it began; null: that did not happen, or is not known.
+
+    `joined_ms`: its Join came, so nobody waited for it any longer. `synced_ms`: it asked for its assignment (the leader, who
+    brings them, has none). `gone_ms`, `gone`: it went, and by which kind of event (`member_left`, `member_expired`, ...).
+    `is_new`: it was not in the group before, so nobody waited for it. `name`: its instance id, else its client id; empty
+    when that is not known.
+    """
+
+    member_id: str
+    name: str
+    is_new: bool = False
+    joined_ms: int | None = None
+    synced_ms: int | None = None
+    gone_ms: int | None = None
+    gone: str | None = None
+
+
 class RebalanceRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A rebalance that ended; the `rebalance` field of a `rebalance_completed` event.
 
     `outcome`: stable, empty (nobody was left), superseded (nothing was assigned before the next one began).
-    `without_ms`: member id to the time it spent without partitions in this rebalance.
+    `without_ms`: member id to the time it spent without partitions in this rebalance. `parts`: what each member did, where
+    that was followed from the beginning.
     """
 
     started_at: int
@@ -191,6 +210,7 @@ class RebalanceRecord(msgspec.Struct, frozen=True, kw_only=True):
     moved_count: int
     kept: int
     without_ms: dict[str, int]
+    parts: list[MemberPart] = []
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -11,11 +11,13 @@ import { showMoved } from "./moved.js";
 import { followOffsets } from "./offsets_table.js";
 import { showPhase } from "./phase_banner.js";
 import { ageOf, fetchPage } from "./refreshing.js";
+import { grow, newest } from "./scrubber.js";
 import { soon } from "./soon.js";
 import { drawTimes } from "./times.js";
 
 /** The history is written by a worker, which looks for news about once a second. */
 const HISTORY_MS = 2500;
+const HISTORY_READS = 4;
 
 const place = document.getElementById("group");
 const past = JSON.parse(document.getElementById("lanes-past").textContent);
@@ -49,7 +51,7 @@ const takers = {
     soon(show);
     if (event.rebalance) {
       showMoved(event.rebalance, group?.members ?? []);
-      setTimeout(() => takeOver(["rebalances"]).catch(() => {}), HISTORY_MS);
+      setTimeout(readHistory, HISTORY_MS);
     }
     place.dispatchEvent(new CustomEvent("kaas:event", { detail: event }));
   },
@@ -82,6 +84,13 @@ function gone() {
   location.reload();
 }
 
+/** Reads the history again, and once more where the worker was slower than usual. */
+async function readHistory(left = HISTORY_READS) {
+  const before = newest();
+  await takeOver(["rebalances"]).catch(() => {});
+  if (newest() === before && left > 1) setTimeout(readHistory, HISTORY_MS, left - 1);
+}
+
 /** Takes parts of the page over from a fresh one, but none in which somebody is at work. */
 async function takeOver(ids) {
   const page = await fetchPage(location.href);
@@ -89,6 +98,7 @@ async function takeOver(ids) {
     const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
     if (old && fresh && !old.contains(document.activeElement)) old.replaceChildren(...document.adoptNode(fresh).childNodes);
   }
+  if (ids.includes("rebalances")) grow(page);
   drawTimes();
   return ageOf(page);
 }

@@ -192,7 +192,7 @@ export class LanesView {
   }
 
   drawOverlay() {
-    if (!this.scale) return;
+    if (!this.scale || this.root.hidden) return;
     const at = now();
     const group = this.over.querySelector("g");
     drawOver(group, this.model, this.scale, at, this.over.clientHeight);

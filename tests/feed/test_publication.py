@@ -191,3 +191,27 @@ def test_a_group_deleted_and_made_again_between_two_publications_is_whole() -> N
     feed.driver.commit("s", {("t", 0): 2})
     feed.publish()
     assert list(feed.seen["s"]["offsets"]) == ["t/0"]
+
+
+def test_a_rebalance_is_told_with_what_each_member_did() -> None:
+    feed = Feed()
+    feed.driver.join("one", "g")
+    feed.driver.pass_ms(4_000)
+    feed.publish()
+    (one,) = feed.driver.core.groups["g"].classic.members
+    feed.driver.sync("s", "g", one, {one: {"t": (0,)}})
+    feed.publish()
+    first = next(event["rebalance"] for event in feed.events if event["kind"] == "rebalance_completed")
+    assert [(part["member_id"], part["name"], part["joined_ms"]) for part in first["parts"]] == [(one, "c", 0)]
+    assert feed.press.accounts == {}
+    feed.driver.join("two", "g")
+    feed.driver.pass_ms(700)
+    feed.driver.join("again", "g", one)
+    assert feed.press.accounts == {}
+    feed.publish()
+    assert feed.press.accounts["g"].came.keys() == set(feed.driver.core.groups["g"].classic.members)
+    feed.driver.leave("g", one)
+    feed.publish()
+    second = [event["rebalance"] for event in feed.events if event["kind"] == "rebalance_completed"][-1]
+    by_name = {part["member_id"]: part for part in second["parts"]}
+    assert by_name[one]["joined_ms"] == 700

@@ -66,8 +66,8 @@ class Console:
             "REDIS_URL": redis_url,
             "DJANGO_SETTINGS_MODULE": "kaasadmin.settings",
         }
-        self._manage("migrate", "-v0")
-        self._manage("administrator_ensure")
+        self.manage("migrate", "-v0")
+        self.manage("administrator_ensure")
         self._stack.enter_context(self._web())
         return self
 
@@ -80,7 +80,8 @@ class Console:
         """The page of a group, or one below it."""
         return f"{self.url}/clusters/local/groups/{key_of(group_id)}/{rest}"
 
-    def _manage(self, *arguments: str) -> None:
+    def manage(self, *arguments: str) -> None:
+        """Runs a command of manage.py with this console's settings."""
         command = [sys.executable, "manage.py", *arguments]
         subprocess.run(command, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.DEVNULL)
 

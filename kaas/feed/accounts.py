@@ -1,0 +1,108 @@
+"""The account of a rebalance under way: when each member came back, asked for its assignment, or went.
+
+Job: from a group's announcements, in their order and with their times, to one row per member.
+Rules: times are milliseconds after the rebalance began. A Join is announced before the rebalance that it causes, in the same
+moment: it counts as the first of it. Between two rebalances nothing else is kept.
+Must not know: Redis, snapshots, who reads the account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kaas.coordinator.announcements import (
+    Announcement,
+    MemberChange,
+    MembersChanged,
+    RebalanceCompleted,
+    RebalanceStarted,
+    StateChanged,
+)
+from kaas.feed.types import MemberPart
+
+MEMBERS = 500
+"""Of so many members an account tells."""
+
+SAME_MOMENT_MS = 50
+"""Announcements of one request are told one by one, so their times differ by a little."""
+
+_SYNCING = "CompletingRebalance"
+
+
+@dataclass(slots=True, kw_only=True)
+class Account:
+    """One rebalance, or the moments before one. Times are wall times in milliseconds."""
+
+    started_at: int | None = None
+    syncing: bool = False
+    came: dict[str, int] = field(default_factory=dict)
+    synced: dict[str, int] = field(default_factory=dict)
+    gone: dict[str, tuple[int, str]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    newcomers: dict[str, None] = field(default_factory=dict)
+
+    def note(self, at: int, what: Announcement) -> None:
+        """One announcement."""
+        if isinstance(what, RebalanceStarted):
+            self._begin(at)
+        elif isinstance(what, StateChanged):
+            self.syncing = what.after == _SYNCING
+        elif isinstance(what, MemberChange):
+            self._change(at, what)
+        elif isinstance(what, MembersChanged) and what.member_ids:
+            heard = self.synced if self.syncing else self.came
+            for member_id in what.member_ids:
+                heard.setdefault(member_id, at)
+
+    def _begin(self, at: int) -> None:
+        self.started_at, self.syncing = at, False
+        self._forget_before(at - SAME_MOMENT_MS)
+
+    def end(self, at: int) -> None:
+        """The rebalance is over; what came in this moment may belong to the next one."""
+        self.started_at = None
+        self._forget_before(at - SAME_MOMENT_MS)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to remember."""
+        return self.started_at is None and not self.came and not self.gone
+
+    def _forget_before(self, at: int) -> None:
+        self.came = {member_id: came for member_id, came in self.came.items() if came >= at}
+        self.gone = {member_id: gone for member_id, gone in self.gone.items() if gone[0] >= at}
+        self.names = {member_id: name for member_id, name in self.names.items() if member_id in self.came | self.gone}
+        self.newcomers = {member_id: None for member_id in self.newcomers if member_id in self.came}
+        self.synced = {}
+
+    def _change(self, at: int, what: MemberChange) -> None:
+        self.names[what.member_id] = what.instance_id or what.client_id
+        if what.kind == "member_joined":
+            self.came[what.member_id] = at
+            self.newcomers[what.member_id] = None
+        else:
+            self.gone[what.member_id] = (at, what.kind)
+
+    def parts(self, done: RebalanceCompleted, names: Mapping[str, str]) -> list[MemberPart]:
+        """What each member did in a rebalance that ended. `names` are those of the members that are there."""
+        if self.started_at is None or abs(self.started_at - done.started_at) > SAME_MOMENT_MS:
+            return []  # announcements were dropped, or the group moved here in the middle
+        known = {**self.names, **names}
+        everybody = dict.fromkeys((*done.before, *self.came, *self.gone, *done.after))
+        return [self._part(member_id, known.get(member_id, "")) for member_id in list(everybody)[:MEMBERS]]
+
+    def _part(self, member_id: str, name: str) -> MemberPart:
+        gone = self.gone.get(member_id)
+        return MemberPart(
+            member_id=member_id,
+            name=name,
+            is_new=member_id in self.newcomers,
+            joined_ms=self._after(self.came.get(member_id)),
+            synced_ms=self._after(self.synced.get(member_id)),
+            gone_ms=self._after(gone[0] if gone else None),
+            gone=gone[1] if gone else None,
+        )
+
+    def _after(self, at: int | None) -> int | None:
+        return None if at is None or self.started_at is None else max(0, at - self.started_at)
