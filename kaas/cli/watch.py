@@ -12,7 +12,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -176,11 +176,18 @@ def _beside(member: Row | None, now: datetime) -> list[Text]:
 def _events(watched: Watched, width: int) -> Group:
     lines = [Text("")]
     for event in list(watched.events)[-5:]:
-        who = watched.names.get(event.get("member_id") or "", "")
-        told = event.get("cause_text") or " ".join(filter(None, (event["kind"].replace("_", " "), who)))
-        lines.append(_cut(Text(f"{event['at'][11:19]}Z  {visible(told)}"), width))
+        lines.append(_cut(Text(f"{event['at'][11:19]}Z  {visible(_told(event, watched.names))}"), width))
     legend = "  ".join(f"{mark} {meaning}" for mark, meaning in MARKS.items())
     return Group(*lines, _cut(Text(legend, style="dim"), width))
+
+
+def _told(event: Row, names: Mapping[str, str]) -> str:
+    """An event in words: what happened, to whom or because of what."""
+    what = str(event["kind"]).replace("_", " ")
+    if ended := event.get("rebalance"):
+        return f"{what} in {ended['duration_ms']} ms: {ended['cause_text']}"
+    why = event.get("cause_text") or names.get(event.get("member_id") or "", "")
+    return f"{what}: {why}" if why else what
 
 
 def _link(connected: bool, age_s: float) -> str:

@@ -38,7 +38,7 @@ _MARK_OF_STATE = {
     "revoking": SYNCING,
     "away": SILENT,
 }
-QUIET = ("offsets_committed",)
+QUIET = ("members_changed", "offsets_committed", "state_changed")
 """Events that come all the time and would push everything else out of sight."""
 
 
@@ -52,6 +52,7 @@ class Watched:
         self.lanes: dict[str, deque[str]] = {}
         self.names: dict[str, str] = {}
         self.gap: str | None = None
+        self._heard: dict[str, str | None] = {}
 
     def take(self, message: Row) -> None:
         """Takes a message of the socket: snapshot, event, ping or gap."""
@@ -61,11 +62,15 @@ class Watched:
         elif kind == "event":
             self._happened(message)
         elif kind == "ping":
-            self._heard(message)
+            self._pinged(message)
         elif kind == "gap":
             self.gap = message["reason"]
-        for member in self.members():
-            self.names[member["member_id"]] = member["instance_id"] or member["client_id"] or member["member_id"]
+        for member in self.group["members"] if self.group else ():
+            member_id = member["member_id"]
+            self.names[member_id] = member["instance_id"] or member["client_id"] or member_id
+            # Differences leave heartbeats out, because those travel with the pings.
+            self._heard[member_id] = member.get("last_heartbeat_at") or self._heard.get(member_id)
+            member["last_heartbeat_at"] = self._heard[member_id]
 
     def tick(self, now: datetime) -> None:
         """Adds a mark to the lane of every member, and forgets lanes in which nothing is left to see."""
@@ -85,7 +90,7 @@ class Watched:
             self.events.append(message["event"])
         self.group = merged(self.group, message["changes"])
 
-    def _heard(self, message: Row) -> None:
+    def _pinged(self, message: Row) -> None:
         if self.group is None:
             return
         for member in self.group["members"]:

@@ -93,6 +93,18 @@ def test_a_member_that_left_is_gone():
     assert not any("client-b" in line and "stable" in line for line in lines)
 
 
+def test_it_tells_what_happened_and_why():
+    ended = event("rebalance_completed", {}, rebalance={"duration_ms": 120, "cause_text": "client-b joined."})
+    began = event("rebalance_started", {}, cause_text="client-b joined.")
+    lines = drawn(watching(described(member("a")), began, event("member_joined", {}, member_id="a"), ended))
+    told = [line.strip().partition("Z  ")[2] for line in lines if line.startswith("12:00:00Z")]
+    assert told == [
+        "rebalance started: client-b joined.",
+        "member joined: client-a",
+        "rebalance completed in 120 ms: client-b joined.",
+    ]
+
+
 def test_it_says_aloud_when_it_is_cut_off():
     assert drawn(watching(described()), connected=False, age_s=42)[-1].startswith("CUT OFF: this is 42 s old")
 

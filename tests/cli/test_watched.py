@@ -63,6 +63,17 @@ def test_pings_tell_heartbeats_and_lag():
     assert (watched.group["total_lag"], watched.group["lag_status"]) == (99, "warn")
 
 
+def test_a_difference_without_heartbeats_leaves_them_as_they_were():
+    watched = Watched()
+    watched.take(snapshot(described(member("a"))))
+    changed = {name: value for name, value in member("a", state="joining").items() if name != "last_heartbeat_at"}
+    watched.take(event("rebalance_started", {"members": {"a": changed, "b": {**changed, "member_id": "b"}}}))
+    assert [one["last_heartbeat_at"] for one in watched.members()] == [NOW.isoformat(), None]
+    later = (NOW + timedelta(seconds=1)).isoformat()
+    watched.take({"type": "ping", "heartbeats": {"b": later}})
+    assert [one["last_heartbeat_at"] for one in watched.members()] == [NOW.isoformat(), later]
+
+
 def test_commits_push_nothing_out_of_sight_and_events_are_bounded():
     watched = Watched()
     watched.take(snapshot(described()))
