@@ -174,9 +174,8 @@ def _beside(member: Row | None, now: datetime) -> list[Text]:
 
 
 def _events(watched: Watched, width: int) -> Group:
-    lines = [Text("")]
-    for event in list(watched.events)[-5:]:
-        lines.append(_cut(Text(f"{event['at'][11:19]}Z  {visible(_told(event, watched.names))}"), width))
+    told = [f"{event['at'][11:19]}Z  {visible(_told(event, watched.names))}" for event in list(watched.events)[-5:]]
+    lines = [Text(""), *(_cut(Text(line), width) for line in told)]
     legend = "  ".join(f"{mark} {meaning}" for mark, meaning in MARKS.items())
     return Group(*lines, _cut(Text(legend, style="dim"), width))
 
