@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
-from groups.views import access, alerts, clusters, groups, lag
+from groups.views import access, alerts, clusters, groups, lag, openid
 
 _group = [
     path("lag/", lag.lag, name="lag"),
@@ -40,5 +40,7 @@ urlpatterns = [
     path("tokens/<int:token>/delete/", access.token_delete, name="token_delete"),
     path("theme/", access.theme_set, name="theme_set"),
     path("login/", access.LoginView.as_view(), name="login"),
+    path("login/openid/", openid.begin, name="openid_begin"),
+    path("login/openid/return/", openid.end, name="openid_end"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]

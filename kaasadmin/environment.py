@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlsplit
+
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +136,29 @@ VARIABLES = (
         "wait (429).",
     ),
     Variable(
+        name="KAAS_OIDC_ISSUER",
+        default="",
+        meaning="OpenID provider with which people sign in, as `https://login.example/realm`; it sends them back to "
+        "`/login/openid/return/`. Unset: names and passwords only. HTTP is taken for a provider on this machine alone.",
+    ),
+    Variable(name="KAAS_OIDC_CLIENT_ID", default="", meaning="The console's client id at that provider."),
+    Variable(
+        name="KAAS_OIDC_CLIENT_SECRET", default="", meaning="Its secret; unset: a public client (PKCE is always used)."
+    ),
+    Variable(name="KAAS_OIDC_NAME", default="OpenID", meaning="What the sign-in page calls the provider."),
+    Variable(
+        name="KAAS_OIDC_SCOPES", default="openid profile email", meaning="Scopes to ask for; `openid` is one of them."
+    ),
+    Variable(
+        name="KAAS_OIDC_ROLE_CLAIM", default="groups", meaning="The claim, a word or a list, that roles come from."
+    ),
+    Variable(
+        name="KAAS_OIDC_ROLES",
+        default="",
+        meaning="Which value of that claim stands for which Django group, as `kafka-admins=admin,staff=viewer,*=viewer`; "
+        "`*` is whoever the provider knows. Somebody with none of them does not get in.",
+    ),
+    Variable(
         name="KAAS_HTTPS",
         default="0",
         meaning="1: the console is reached over HTTPS, by whatever way. Cookies are marked secure, and browsers are told to "
@@ -200,6 +226,13 @@ class Environment:
     base_path: str
     trusted_proxies: tuple[str, ...]
     api_per_minute: int
+    oidc_issuer: str
+    oidc_client_id: str
+    oidc_client_secret: str
+    oidc_name: str
+    oidc_scopes: str
+    oidc_role_claim: str
+    oidc_roles: tuple[tuple[str, str], ...]
     https: bool
     history_days: int
     lag_kept: tuple[tuple[int, int], ...]
@@ -242,6 +275,13 @@ def environment(values: Mapping[str, str] | None = None) -> Environment:
         base_path=_base_path(text("KAAS_BASE_PATH")),
         trusted_proxies=_networks(text, "KAAS_TRUSTED_PROXIES"),
         api_per_minute=_number(text, "KAAS_API_PER_MINUTE", 1, 1_000_000),
+        oidc_issuer=_issuer(text, "KAAS_OIDC_ISSUER"),
+        oidc_client_id=text("KAAS_OIDC_CLIENT_ID"),
+        oidc_client_secret=text("KAAS_OIDC_CLIENT_SECRET"),
+        oidc_name=text("KAAS_OIDC_NAME"),
+        oidc_scopes=text("KAAS_OIDC_SCOPES"),
+        oidc_role_claim=text("KAAS_OIDC_ROLE_CLAIM"),
+        oidc_roles=_pairs(text, "KAAS_OIDC_ROLES"),
         https=_flag(text, "KAAS_HTTPS"),
         history_days=_number(text, "KAAS_HISTORY_DAYS", 1, 36_500),
         lag_kept=_kept(text, "KAAS_LAG_KEPT"),
@@ -263,6 +303,29 @@ def _networks(text, name: str) -> tuple[str, ...]:
         return tuple(str(ip_network(part)) for part in _listed(value))
     except ValueError:
         raise BadVariable(name, value, "addresses and networks as 10.0.0.1 and 10.0.0.0/8") from None
+
+
+def _issuer(text, name: str) -> str:
+    value = text(name)
+    if not value:
+        return value
+    parts = urlsplit(value)
+    is_here = parts.scheme == "http" and parts.hostname in _THIS_MACHINE
+    if not parts.hostname or not (parts.scheme == "https" or is_here):
+        raise BadVariable(name, value, "an address as https://login.example")
+    if not text("KAAS_OIDC_CLIENT_ID"):
+        raise BadVariable("KAAS_OIDC_CLIENT_ID", "", "the client id at the provider that KAAS_OIDC_ISSUER names")
+    if not text("KAAS_OIDC_ROLES"):
+        raise BadVariable("KAAS_OIDC_ROLES", "", "who gets in, as claim=group; without it nobody would")
+    return value
+
+
+def _pairs(text, name: str) -> tuple[tuple[str, str], ...]:
+    value = text(name)
+    pairs = tuple(tuple(side.strip() for side in part.rsplit("=", 1)) for part in _listed(value))
+    if not all(len(pair) == 2 and all(pair) for pair in pairs):
+        raise BadVariable(name, value, "pairs as claim=group,claim=group")
+    return pairs
 
 
 def _number(text, name: str, lowest: int, highest: int) -> int:

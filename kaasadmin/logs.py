@@ -45,7 +45,15 @@ def configure_logs(*, log_format: str, log_level: str) -> None:
     root.handlers = [*(kept for kept in root.handlers if not _is_ours(kept)), handler]
     root.setLevel(log_level)
     logging.getLogger("django.request").filters = [OnlyFailures()]
-    for chatty in ("asyncio", "celery.beat", "celery.worker.strategy", "celery.app.trace", "kombu", "django.channels"):
+    for chatty in (
+        "asyncio",
+        "authlib",
+        "celery.beat",
+        "celery.worker.strategy",
+        "celery.app.trace",
+        "kombu",
+        "django.channels",
+    ):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLevelName(log_level)))
 
 

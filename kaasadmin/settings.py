@@ -14,6 +14,7 @@ import dj_database_url
 
 from groups.clusters import clusters_from
 from groups.lag.samples import Step
+from groups.provider import Provider
 from kaasadmin.data_folder import celery_broker_url, redis_url, secret_key
 from kaasadmin.environment import environment
 from kaasadmin.logs import configure_logs
@@ -130,6 +131,18 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if KAAS.https else
 SECURE_HSTS_SECONDS = HSTS_S if KAAS.https else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+
+KAAS_OPENID = None
+if KAAS.oidc_issuer:
+    KAAS_OPENID = Provider(
+        issuer=KAAS.oidc_issuer,
+        client_id=KAAS.oidc_client_id,
+        client_secret=KAAS.oidc_client_secret,
+        name=KAAS.oidc_name,
+        scopes=KAAS.oidc_scopes,
+        role_claim=KAAS.oidc_role_claim,
+        roles=KAAS.oidc_roles,
+    )
 
 # Addresses and files
 

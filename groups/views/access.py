@@ -19,6 +19,7 @@ from groups.api import serializers as shapes
 from groups.api.parameters import AuditParameters
 from groups.choices import Role
 from groups.login import login_check, login_succeeded
+from groups.openid import provider
 from groups.problems import Problem
 from groups.views.base import checked_or_problem, given, page, show
 from groups.views.listing import pages
@@ -44,6 +45,9 @@ class LoginView(DjangoLoginView):
             wait = {"Retry-After": str(problem.retry_after_s)}
             return self.render_to_response(context, status=problem.kind.status, headers=wait)
         return super().post(request, *args, **kwargs)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return {**super().get_context_data(**kwargs), "openid": provider()}
 
     def form_invalid(self, form) -> HttpResponse:
         response = super().form_invalid(form)

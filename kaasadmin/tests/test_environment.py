@@ -62,6 +62,10 @@ def test_values_are_typed():
         ("KAAS_TRUSTED_PROXIES", "10.0.0.0/33"),
         ("KAAS_API_PER_MINUTE", "0"),
         ("KAAS_BASE_PATH", "/a/../b"),
+        ("KAAS_OIDC_ISSUER", "login.example"),
+        ("KAAS_OIDC_ISSUER", "http://login.example"),
+        ("KAAS_OIDC_ROLES", "admins"),
+        ("KAAS_OIDC_ROLES", "admins="),
         ("KAAS_BASE_PATH", "/a?b"),
         ("KAAS_LAG_KEPT", "10s"),
         ("KAAS_LAG_KEPT", "10s:1h and more"),
@@ -75,3 +79,16 @@ def test_values_are_typed():
 def test_a_value_that_cannot_be_used_names_its_variable(name, value):
     with pytest.raises(BadVariable, match=name):
         environment({name: value})
+
+
+def test_a_provider_comes_whole_or_not_at_all():
+    given = {
+        "KAAS_OIDC_ISSUER": "https://login.example/realm",
+        "KAAS_OIDC_CLIENT_ID": "console",
+        "KAAS_OIDC_ROLES": "a=b=admin, *=viewer",
+    }
+    assert environment(given).oidc_roles == (("a=b", "admin"), ("*", "viewer"))
+    for missing in ("KAAS_OIDC_CLIENT_ID", "KAAS_OIDC_ROLES"):
+        with pytest.raises(BadVariable, match=missing):
+            environment({**given, missing: ""})
+    assert environment({**given, "KAAS_OIDC_ISSUER": "http://localhost:8080"}).oidc_issuer == "http://localhost:8080"
