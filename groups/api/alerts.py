@@ -82,14 +82,19 @@ class RuleView(ApiView):
 
     @extend_schema(
         operation_id="alert_rule_delete",
-        parameters=[WriteParameters],
+        parameters=[WriteParameters, *WRITES],
         request=None,
-        responses={204: None, **failures(400, 403, 404)},
+        responses={204: None, **failures(400, 403, 404, 409)},
     )
     def delete(self, request, rule: int):
         """Deletes a rule; its alerts end and stay."""
-        services.rule_delete(self.principal(), rule, dry_run=self.parameters(WriteParameters)["dry_run"])
-        return Response(status=204)
+        dry_run = self.parameters(WriteParameters)["dry_run"]
+
+        def act():
+            services.rule_delete(self.principal(), rule, dry_run=dry_run)
+            return 204, None
+
+        return self.once(act)
 
 
 class WebhookListView(ApiView):
@@ -120,14 +125,19 @@ class WebhookView(ApiView):
 
     @extend_schema(
         operation_id="webhook_delete",
-        parameters=[WriteParameters],
+        parameters=[WriteParameters, *WRITES],
         request=None,
-        responses={204: None, **failures(400, 403, 404)},
+        responses={204: None, **failures(400, 403, 404, 409)},
     )
     def delete(self, request, webhook: int):
         """Deletes a webhook; rules that told it tell nobody."""
-        services.webhook_delete(self.principal(), webhook, dry_run=self.parameters(WriteParameters)["dry_run"])
-        return Response(status=204)
+        dry_run = self.parameters(WriteParameters)["dry_run"]
+
+        def act():
+            services.webhook_delete(self.principal(), webhook, dry_run=dry_run)
+            return 204, None
+
+        return self.once(act)
 
 
 class WebhookTestView(ApiView):

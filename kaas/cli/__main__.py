@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import click
 
 from kaas.cli.access import audit, tokens
+from kaas.cli.alerts import alerts
 from kaas.cli.clusters import brokers, clusters, topics
 from kaas.cli.exits import Exit, Failed
 from kaas.cli.groups import groups
@@ -31,7 +32,7 @@ def cli(said: Said) -> None:
 
 for of_groups in (watch, reset, undo, delete, delete_offsets, remove_member):
     groups.add_command(of_groups)
-for command in (clusters, brokers, topics, groups, tokens, audit):
+for command in (clusters, brokers, topics, groups, alerts, tokens, audit):
     cli.add_command(command)
 
 

@@ -28,7 +28,7 @@ class Exit(IntEnum):
 _MEANINGS = {
     Exit.DONE: "Done.",
     Exit.REFUSED: "Refused: the token may not, a value makes no sense, the group is in the wrong state, the cluster said no, "
-    "or somebody answered no. Nothing was changed.",
+    "or somebody answered no. Nothing was changed. With `alerts --fail-if-firing`: one fires.",
     Exit.USAGE: "The command makes no sense as it was written.",
     Exit.UNREACHABLE: "The console or the cluster does not answer, or asks for patience: the same may help later.",
     Exit.NOT_FOUND: "There is no such thing, or none that the token may see.",

@@ -20,6 +20,9 @@ from kaas.errors import ErrorCode
 SHOP, IDLE = f"{CLUSTER}/groups/shop/", f"{CLUSTER}/groups/idle/"
 PLAN = {"strategy": "earliest", "value": None, "scope": {"all": True}}
 OFFSETS = {"topics": [{"topic": "orders"}]}
+RULE = {"name": "lag", "kind": "lag", "threshold": 5}
+HOOK = {"name": "pager", "url": "https://example.org/alerts", "secret": "0123456789abcdef"}
+ALERTS = "/api/v1/alerts/"
 TOKEN = {"name": "script", "role": "read"}
 
 CALLS = {
@@ -44,6 +47,16 @@ CALLS = {
     "topics_list": ("GET", f"{CLUSTER}/topics/"),
     "topic_groups_list": ("GET", f"{CLUSTER}/topics/orders/groups/"),
     "brokers_list": ("GET", f"{CLUSTER}/brokers/"),
+    "alerts_list": ("GET", ALERTS),
+    "alert_rules_list": ("GET", f"{ALERTS}rules/"),
+    "alert_rule_create": ("POST", f"{ALERTS}rules/", RULE),
+    "alert_rule_change": ("PATCH", f"{ALERTS}rules/{{rule}}/", {"threshold": 6}),
+    "alert_rule_delete": ("DELETE", f"{ALERTS}rules/{{rule}}/"),
+    "webhooks_list": ("GET", f"{ALERTS}webhooks/"),
+    "webhook_create": ("POST", f"{ALERTS}webhooks/", HOOK),
+    "webhook_delete": ("DELETE", f"{ALERTS}webhooks/{{webhook}}/"),
+    "webhook_test": ("POST", f"{ALERTS}webhooks/{{webhook}}/test/", {}),
+    "deliveries_list": ("GET", f"{ALERTS}deliveries/"),
     "audit_list": ("GET", "/api/v1/audit/"),
     "tokens_list": ("GET", "/api/v1/tokens/"),
     "token_create": ("POST", "/api/v1/tokens/", TOKEN),
@@ -73,11 +86,14 @@ class Asked:
         self.api, self.world, self.settings, self.make_caller = api, world, settings, make_caller
         self.method, address, *body = CALLS[operation]
         self.body = body[0] if body else None
-        made = api("POST", "/api/v1/tokens/", TOKEN, expect=201)["id"] if operation == "token_delete" else 0
+        token = api("POST", "/api/v1/tokens/", TOKEN, expect=201)["id"] if operation == "token_delete" else 0
         plan, live_plan = (api("POST", f"{one}reset-plans/", PLAN, expect=201)["id"] for one in (IDLE, SHOP))
         if operation == "undo":
             api("DELETE", f"{IDLE}offsets/", OFFSETS)
-        self.address = address.format(plan=plan, live_plan=live_plan, token=made)
+        rule = api("POST", f"{ALERTS}rules/", {**RULE, "name": "other"}, expect=201)["id"]
+        webhook = api("POST", f"{ALERTS}webhooks/", {**HOOK, "name": "other"}, expect=201)["id"]
+        made = {"plan": plan, "live_plan": live_plan, "token": token, "rule": rule, "webhook": webhook}
+        self.address = address.format(**made)
 
     def call(self, query="", caller=None, **headers):
         mark = "&" if "?" in self.address else "?"
@@ -94,7 +110,10 @@ class Asked:
     def _201(self):
         return self.call()
 
-    _204 = _201
+    _202 = _201
+
+    def _204(self):
+        return self.call("dry_run=true" if self.address.endswith("/test/") else "")
 
     def _400(self):
         return self.call("nonsense=1")
@@ -108,7 +127,9 @@ class Asked:
 
     def _404(self):
         self.address = self.address.replace("/clusters/local/", "/clusters/nowhere/")
-        self.address = re.sub(r"/tokens/\d+/", "/tokens/999999/", self.address)
+        self.address = re.sub(r"/(tokens|rules|webhooks)/\d+/", r"/\1/999999/", self.address)
+        if self.body == RULE:
+            self.body = {**RULE, "webhook": 999_999}
         return self.call()
 
     def _406(self):

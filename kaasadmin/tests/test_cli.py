@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from groups.alerts.evaluation import alerts_evaluate
 from groups.history import history_write
 from groups.testing.feed import last_rebalance, member_view, rebalance_record
 from kaas.cli.__main__ import main
@@ -190,6 +191,17 @@ def test_a_token_that_may_not_is_refused_with_the_reason(shell, make_caller, liv
     nobody = Shell(live_server.url, "kaas_wrong", capsys)
     assert nobody("groups", "list", "-o", "json", ends=Exit.REFUSED) == ""
     assert json.loads(nobody.told)["kind"] == "unauthenticated"
+
+
+def test_alerts_are_listed_and_scripts_can_ask_whether_one_fires(shell, api):
+    shell("alerts", "--fail-if-firing")
+    api("POST", "/api/v1/alerts/rules/", {"name": "late", "kind": "lag", "threshold": 5}, expect=201)
+    alerts_evaluate("local")
+    table = shell("alerts", "--state", "firing")
+    assert "late" in table and "idle" in table
+    shell("alerts", "--fail-if-firing", "-o", "csv", ends=Exit.REFUSED)
+    assert "2 alerts fire" in shell.told
+    shell("alerts", "--fail-if-firing", "--group", "nobody")
 
 
 def test_an_unknown_cluster_is_not_found(shell):

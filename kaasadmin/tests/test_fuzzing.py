@@ -23,7 +23,10 @@ from groups.history import history_write
 from groups.rates import Rate
 from groups.testing.feed import member_view, rebalance_record
 
-MORE_THAN_SHAPES = {"audit_list", "groups_list", "lag_list", "offsets_delete", "plan_create", "token_create"}
+MORE_THAN_SHAPES = {
+    *("alert_rule_change", "alert_rule_create", "audit_list", "groups_list", "lag_list", "offsets_delete"),
+    *("plan_create", "token_create", "webhook_create"),
+}
 """Operations whose values have to make sense too. What fits its shape may be refused: an expression that does not compile,
 an end in the past, a name of blanks."""
 
