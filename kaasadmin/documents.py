@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from kaas.broker.handlers import MODULES
+from kaas.broker.security.operations import NEEDS
 from kaas.broker.settings import TABLE
 from kaas.cli.__main__ import cli
 from kaas.cli.exits import Exit
@@ -101,9 +102,28 @@ def variables() -> str:
 
 def broker_settings() -> str:
     rows: list[tuple[object, ...]] = [
-        (f"`{s.name}`", s.kind, f"`{s.default}`" if s.default != "" else "empty", s.meaning) for s in TABLE.values()
+        (
+            f"`{s.name}`",
+            s.kind,
+            f"`{s.default}`" if s.default != "" else "empty",
+            "yes" if s.dynamic else "",
+            s.meaning,
+        )
+        for s in TABLE.values()
     ]
-    return table(("setting", "type", "default", "what it changes"), rows)
+    return table(("setting", "type", "default", "while it runs", "what it changes"), rows)
+
+
+def rights() -> str:
+    """Which API asks for which right."""
+    rows: list[tuple[object, ...]] = []
+    for key, needs in NEEDS.items():
+        for need in needs:
+            answer = "is left out" if need.refusal is None else f"{int(need.refusal)} {need.refusal.name}"
+            rows.append((APIS[key].name, need.operation.name, need.kind.name, answer))
+    everybody = ", ".join(APIS[key].name for key, needs in NEEDS.items() if not needs)
+    head = ("API", "operation", "on", "without it")
+    return f"{table(head, rows)}\n\nFor everybody: {everybody}."
 
 
 def exits() -> str:
@@ -143,6 +163,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "errors": errors,
     "variables": variables,
     "broker_settings": broker_settings,
+    "rights": rights,
     "exits": exits,
     "commands": commands,
 }
