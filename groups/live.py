@@ -1,6 +1,6 @@
 """The live sockets: a cluster's list, and one group.
 
-Job: who may listen, a snapshot, then events with their stream ids, a ping each second or five.
+Job: who may listen, a snapshot, then events with their stream ids, a ping each second.
 Rules:
 - A page of another site gets no socket: an Origin must be our own or a trusted one, and a session without an Origin is no
   browser of ours.
@@ -39,19 +39,22 @@ from groups.authentication import principal_again, principal_of_token, principal
 from groups.changes import stable
 from groups.feeds import feed_of
 from groups.hub import Subscription, Told, encoded
-from groups.keys import id_of
+from groups.index import GroupRow
+from groups.keys import id_of, key_of
 from groups.missed import Missed, missed_since
 from groups.problems import Problem
 from groups.query import GroupQuery
 from groups.redis_store import snapshot_of
-from groups.times import iso, now_ms
+from groups.times import iso, now_ms, with_twins
 
 DENIED, NOT_FOUND, BAD_REQUEST, TRY_AGAIN, FAILED = 4403, 4404, 4400, 1013, 1011
 """Close codes."""
 
-LIST_PING_S = 5.0
-GROUP_PING_S = 1.0
+PING_S = 1.0
 RIGHTS_EVERY_S = 10.0
+
+Totals = tuple[int | None, str]
+"""Lag and lag status of a group."""
 
 _log = structlog.get_logger(__name__)
 
@@ -60,7 +63,7 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
     """What both sockets share: the door, the pump, the pings."""
 
     groups = (control.GROUP,)
-    ping_s = LIST_PING_S
+    ping_s = PING_S
 
     async def connect(self) -> None:
         self._pump: asyncio.Task | None = None
@@ -228,11 +231,13 @@ class GroupListSocket(LiveSocket):
     """`/ws/clusters/{cluster}/groups/`: takes the list's parameters; tells of every group that matches them.
 
     Messages: `snapshot` with the page's `groups`, `total` and `counters`; `event` with the group's `item` as it then is,
-    null when it is gone.
+    null when it is gone; `ping` with `totals`: lag and lag status of the snapshot's groups, where they changed since they
+    were told last, because lag grows without any event of the group.
     """
 
     def _configure(self, url: dict[str, str], given: dict[str, list[str]]) -> None:
         values = {name: value if name in ("state", "type") else value[-1] for name, value in given.items()}
+        self._totals: dict[str, Totals] = {}
         self._query: GroupQuery = group_query(checked(GroupListParameters, values))
         self._feed.require_loaded()
         self._now_for(self._principal)
@@ -247,7 +252,9 @@ class GroupListSocket(LiveSocket):
         # A list of tens of thousands takes some milliseconds: not on the loop that serves everybody.
         listed = sync_to_async(selectors.group_list, thread_sensitive=False)
         page = await listed(self._principal, self._cluster.name, self._query)
-        await self._send({"type": "snapshot", "id": position, "groups": page.pop("items"), **page})
+        items = page.pop("items")
+        self._totals = {item["group_id"]: (item["total_lag"], item["lag_status"]) for item in items}
+        await self._send({"type": "snapshot", "id": position, "groups": items, **page})
 
     async def _send_missed(self, missed: Missed) -> None:
         for stream_id, event in missed.events:
@@ -257,7 +264,17 @@ class GroupListSocket(LiveSocket):
     async def _send_told(self, told: Told) -> None:
         rows = [row for row in (told.before, told.after) if row is not None]
         if any(map(self._matches, rows)) or (not rows and self._visible(told.group_id)):
+            if told.after is not None and told.group_id in self._totals:
+                self._totals[told.group_id] = totals_of(told.after)
             await self.send(text_data=told.list_text)
+
+    def _vitals(self) -> dict[str, Any]:
+        rows, changed = self._feed.index.rows, []
+        for group_id, before in self._totals.items():
+            if (row := rows.get(group_id)) is not None and (now := totals_of(row)) != before:
+                self._totals[group_id] = now
+                changed.append(with_twins({"key": key_of(group_id), "total_lag": now[0], "lag_status": now[1]}))
+        return {"totals": changed} if changed else {}
 
 
 class GroupSocket(LiveSocket):
@@ -266,8 +283,6 @@ class GroupSocket(LiveSocket):
     Messages: `snapshot` with the `group` described or null; `event` with what `changes` in the description
     (groups.changes), null when the group is gone; `ping` with `heartbeats` by member, total lag and lag status.
     """
-
-    ping_s = GROUP_PING_S
 
     def _configure(self, url: dict[str, str], given: dict[str, list[str]]) -> None:
         checked(StrictSerializer, given)
@@ -312,6 +327,11 @@ class GroupSocket(LiveSocket):
         row = self._feed.index.rows.get(self._group_id)
         lag = {"total_lag": row.total_lag(), "lag_status": row.lag_status().value} if row else {}
         return {"heartbeats": {member: iso(at) for member, at in heartbeats.items()}, **lag}
+
+
+def totals_of(row: GroupRow) -> Totals:
+    """What of a row changes without any event of its group."""
+    return row.total_lag(), row.lag_status().value
 
 
 def is_own_origin(origin: str, host: str) -> bool:

@@ -108,6 +108,41 @@ async def test_it_pings(listen, monkeypatch):
     assert ping["type"] == "ping" and ping["at"] and ping["snapshot_age_ms"] >= 0
 
 
+async def test_pings_tell_the_lag_that_changed_of_the_page_and_nothing_else(listen, feed, monkeypatch):
+    monkeypatch.setattr(live.LiveSocket, "ping_s", 0.01)
+    feed.topic("orders", (0, 10))
+    feed.topic("bills", (0, 2**60))
+    feed.group(snapshot("shop", offsets={("orders", 0): 4}))
+    feed.group(snapshot("still", offsets={("orders", 0): 4}))
+    index = feed_of("local").index
+    await seen(lambda: {"shop", "still"} <= index.rows.keys() and index.rows["shop"].total_lag() == 6)
+    socket = await listen(f"{LIST}?search=shop")
+    assert (await socket.next())["groups"][0]["total_lag"] == 6
+    assert "totals" not in await socket.any()
+    feed.topic("orders", (0, 30))
+    told = await next_totals(socket)
+    assert told == [{"key": "shop", "total_lag": 26, "lag_status": "stopped"}]
+    feed.group(snapshot("shop", offsets={("bills", 0): 0}))
+    assert (await socket.next())["item"]["total_lag_str"] == str(2**60)
+    feed.topic("bills", (0, 2**60 + 1))
+    assert (await next_totals(socket))[0]["total_lag_str"] == str(2**60 + 1)
+    assert "totals" not in await socket.any()
+
+
+async def next_totals(socket):
+    """The totals of the next ping that has some."""
+    async with asyncio.timeout(10):
+        while "totals" not in (ping := await socket.any()):
+            pass
+    return ping["totals"]
+
+
+async def seen(condition):
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
 async def test_it_listens_to_nothing(listen, feed):
     socket = await listen(LIST)
     await socket.next()

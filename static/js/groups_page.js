@@ -10,8 +10,10 @@ const TYPED_MS = 200;
 const CALM_MS = 1500;
 const LOOK_EVERY_MS = 500;
 const REFRESH_AT_MOST_EVERY_MS = 5000;
-/** Lag grows without any event of the group: what nothing told of is asked for so often. */
-const TRUE_UP_MS = 10_000;
+/** Groups of other pages may come in between: what nothing told of is asked for so often. */
+const TRUE_UP_MS = 60_000;
+/** The same where lag decides the order: it changes without any event. */
+const TRUE_UP_BY_LAG_MS = 10_000;
 
 const form = document.getElementById("filters");
 const hint = document.getElementById("changed-order");
@@ -25,10 +27,14 @@ let refreshedAt = performance.now();
 
 /** Follows what the address asks for; a question that makes no sense has nothing to follow. */
 function begin() {
-  live?.close();
-  live = null;
+  end();
   const cluster = listing().dataset.live;
   if (cluster) live = follow({ path: `ws/clusters/${cluster}/groups/${location.search}`, onMessage: take, poll });
+}
+
+function end() {
+  live?.close();
+  live = null;
 }
 
 const listing = () => document.getElementById("listing");
@@ -39,6 +45,19 @@ const row = (key) => document.querySelector(`#groups tr[data-key="${CSS.escape(k
 function take(message) {
   if (message.type === "snapshot") takeSnapshot(message);
   if (message.type === "event" && message.item !== undefined) takeEvent(message);
+  if (message.totals) takeTotals(message.totals);
+}
+
+/** Lag grows without any event of the group: the pings tell of it. */
+function takeTotals(totals) {
+  for (const total of totals) {
+    const [item, shown] = [items.get(total.key), row(total.key)];
+    if (!item) continue;
+    const { total_lag_str: _, ...rest } = item;
+    items.set(total.key, { ...rest, ...total });
+    if (shown) patchRow(shown, items.get(total.key));
+  }
+  noteOrder();
 }
 
 function takeSnapshot({ groups }) {
@@ -118,7 +137,13 @@ async function refresh() {
   waiting = { created: 0, gone: 0, moved: 0 };
   takeOver(page);
   showHint();
+  if (live && showsOthers()) begin();
   return ageOf(page);
+}
+
+/** The socket's pings tell of the groups that it gave in its snapshot: rows of other ones need another snapshot. */
+function showsOthers() {
+  return [...document.querySelectorAll("#groups tbody tr[data-key]")].some((one) => !items.has(one.dataset.key));
 }
 
 async function trueUp() {
@@ -131,11 +156,16 @@ async function trueUp() {
 
 const poll = () => trueUp();
 
+function trueUpMs() {
+  const column = document.querySelector("#groups th[aria-sort]")?.dataset.column;
+  return column === "total_lag" || column === "lag_status" ? TRUE_UP_BY_LAG_MS : TRUE_UP_MS;
+}
+
 setInterval(() => {
   if (document.hidden) return;
   const since = performance.now() - refreshedAt;
   if (!hint.hidden && since > REFRESH_AT_MOST_EVERY_MS && isCalm()) refresh().catch(() => {});
-  else if (since > TRUE_UP_MS) trueUp().catch(() => {});
+  else if (since > trueUpMs()) trueUp().catch(() => {});
 }, LOOK_EVERY_MS);
 
 // The address is the view
@@ -146,6 +176,7 @@ async function go(href, { replace = false } = {}) {
 }
 
 async function show() {
+  end();
   items = new Map();
   try {
     await refresh();

@@ -221,3 +221,15 @@ def test_times_are_shown_as_one_likes_with_their_zone(visitor: Visitor, console:
     expect(time).to_have_text(re.compile(r"^\d\d:\d\d:\d\d$"))
     page.keyboard.press("t")
     expect(time).to_have_text(re.compile(r"^\d\d:\d\d:\d\d UTC$"))
+
+
+def test_lag_grows_without_any_event_of_the_group(visitor: Visitor, console: Console) -> None:
+    run, topic = new_id(), new_id("topic")
+    console.feed.topic(topic, (0, 1_000))
+    console.feed.group(snapshot(run, offsets={(topic, 0): 990}))
+    page = live(visitor.page(f"{LIST}?search={run}"))
+    expect(cell(page, run, "total_lag")).to_have_text("10")
+    page.locator(f'tr[data-key="{run}"]').evaluate("row => (row.marked = true)")
+    console.feed.topic(topic, (0, 1_500))
+    expect(cell(page, run, "total_lag")).to_have_text("510", timeout=4_000)
+    assert page.locator(f'tr[data-key="{run}"]').evaluate("row => row.marked"), "the row was replaced"
