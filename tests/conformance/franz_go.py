@@ -3,7 +3,8 @@
 python -m tests.conformance.franz_go [HOST:PORT] [--run 'TestGroup|TestTxn|TestPauseIssue|TestIssue']
 
 Groups under every balancer while members come and go, exactly-once sessions, KIP-848 where that is served. The tests come from
-the module itself and are kept in `.cache/franz-go`. All of them pass on Apache Kafka 4.2.1.
+the module itself and are kept in `.cache/franz-go`. All of them pass on Apache Kafka 4.2.1. The last line says how many tests,
+with the parts that some of them have, passed, failed and were skipped.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +34,7 @@ MODEST = {
     "KGO_LOG_LEVEL": "none",
 }
 """One replica, and fewer records than the tests take by themselves."""
+RESULT = re.compile(r" *--- (PASS|FAIL|SKIP): ")
 
 
 def sources() -> Path:
@@ -58,15 +62,28 @@ def broker_under_test(address: str | None) -> Iterator[str]:
         yield broker.address
 
 
+def play(address: str, which: str) -> int:
+    """Run them and pass on what they say; the exit status of `go test`."""
+    command = ["go", "test", "-mod=mod", "./pkg/kgo", "-run", which, "-count=1", "-timeout=20m", "-v"]
+    environment = os.environ | MODEST | {"KGO_SEEDS": address}
+    counts: Counter[str] = Counter()
+    with subprocess.Popen(command, cwd=sources(), env=environment, text=True, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            if (found := RESULT.match(line)) is not None:
+                counts[found[1]] += 1
+            sys.stdout.write(line)
+    print(f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['SKIP']} skipped")
+    return running.returncode
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bootstrap", nargs="?", metavar="HOST:PORT")
     parser.add_argument("--run", default=TESTS, help="which tests, as `go test -run` takes it")
     options = parser.parse_args()
     with broker_under_test(options.bootstrap) as address:
-        command = ["go", "test", "-mod=mod", "./pkg/kgo", "-run", options.run, "-count=1", "-timeout=20m"]
-        environment = os.environ | MODEST | {"KGO_SEEDS": address}
-        return subprocess.run(command, cwd=sources(), env=environment, check=False).returncode
+        return play(address, options.run)
 
 
 if __name__ == "__main__":

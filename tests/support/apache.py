@@ -28,7 +28,9 @@ from tests.support.waiting import until
 
 POM = Path(__file__).with_name("apache.pom.xml")
 CACHE = ROOT / ".cache" / "apache-kafka"
-START_S = 60.0
+CLUSTER_ID = base64.urlsafe_b64encode(b"apache-for-tests").rstrip(b"=").decode()
+"""Sixteen bytes that are always the same: of random ones, every 64th begins with a dash and is taken for an option."""
+START_S = 180.0
 STOP_S = 30.0
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 ALONE = {
@@ -95,8 +97,7 @@ class ApacheBroker:
         self.folder.mkdir(parents=True)
         properties = self.folder / "server.properties"
         properties.write_text("".join(f"{name}={value}\n" for name, value in self._properties().items()))
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
-        tool = ("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties), "--standalone")
+        tool = ("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), "--standalone")
         with self.log_path.open("ab") as log:
             subprocess.run(java(*tool), check=True, stdout=log, stderr=log)
             began = time.monotonic()
