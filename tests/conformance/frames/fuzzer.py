@@ -20,7 +20,7 @@ from kaas.wire.schema import is_flexible
 from tests.conformance.frames.mutations import Frame, Requests
 
 CONNECTIONS = 96
-PATIENCE_S = 0.15
+PATIENCE_S = 0.5
 """A request that has no answer by then counts as parked; its connection is given up."""
 BYSTANDER_S = 5.0
 KIOS_LIMIT = "Cannot parse negative timestamp"
