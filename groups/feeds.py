@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -28,6 +27,7 @@ from groups.lag.judging import judge
 from groups.lag.window import TICK_MS
 from groups.problems import NOT_CONNECTED, Problem, not_connected
 from groups.rows import describe, event_row, topics_of
+from groups.tallies import Tallies
 from groups.times import now_ms
 from kaas.feed.reader import Entry, FeedReader
 from kaas.feed.types import BrokerView, Snapshot
@@ -42,7 +42,7 @@ _log = structlog.get_logger(__name__)
 class ClusterFeed:
     """What this process knows of one cluster; the listener of its reader.
 
-    `rebalances` counts the ends of rebalances by cause since the process began.
+    `tallies` counts what happened since the process began.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -50,7 +50,7 @@ class ClusterFeed:
         self.index = GroupIndex()
         self.hub = Hub()
         self.loaded = False
-        self.rebalances: Counter[str] = Counter()
+        self.tallies = Tallies()
         self.reader = FeedReader(cluster=cluster.name, url=settings.KAAS_REDIS_URL, listener=self)
         self._named: set[str] = set()
 
@@ -196,8 +196,7 @@ class ClusterFeed:
 
     def _note(self, entry: Entry) -> None:
         event = entry.event
-        if event.kind == "rebalance_completed" and event.rebalance is not None:
-            self.rebalances[event.rebalance.cause] += 1
+        self.tallies.note(event, now_ms())
         if event.kind == "state_changed" and event.after == "Empty":
             for receiver, problem in group_emptied.send_robust(
                 sender=type(self), cluster=self.cluster.name, group_id=event.group_id

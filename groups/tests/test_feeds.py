@@ -134,8 +134,8 @@ async def test_rebalances_are_counted_by_cause(feed, local):
         await until(lambda: local.loaded)
         for cause in ("member_joined", "session_expired", "member_joined"):
             feed.event("shop", "rebalance_completed", rebalance=rebalance_record(cause=cause))
-        await until(lambda: local.rebalances.total() == 3)
-    assert local.rebalances == {"member_joined": 2, "session_expired": 1}
+        await until(lambda: local.tallies.rebalances.total() == 3)
+    assert local.tallies.rebalances == {"member_joined": 2, "session_expired": 1}
 
 
 async def test_the_age_is_that_of_the_brokers_words(feed, local):

@@ -20,7 +20,9 @@ def filled(world):
     world.group('odd "id"\n\\', {("orders", 0): 10})
     world.group("bare")
     world.read()
-    feed_of("local").rebalances["member_joined"] = 3
+    tallies = feed_of("local").tallies
+    tallies.rebalances["member_joined"], tallies.commits, tallies.delay_s = 3, 9, 0.02
+    tallies.took[2], tallies.took[-1], tallies.took_s = 2, 1, 400.5
     return world
 
 
@@ -39,6 +41,11 @@ def test_it_works(api, filled):
     assert told["kaas_group_topic_lag", "local", "shop", "orders"] == 10
     assert told["kaas_groups", "local", "Empty"] == 2 and told["kaas_groups", "local", "Stable"] == 1
     assert told["kaas_rebalances_total", "member_joined", "local"] == 3
+    assert told["kaas_rebalance_seconds_bucket", "local", "0.1"] == 0
+    assert told["kaas_rebalance_seconds_bucket", "local", "0.25"] == 2
+    assert told["kaas_rebalance_seconds_bucket", "local", "+Inf"] == told["kaas_rebalance_seconds_count", "local"] == 3
+    assert told["kaas_rebalance_seconds_sum", "local"] == 400.5
+    assert told["kaas_commits_total", "local"] == 9 and told["kaas_feed_delay_seconds", "local"] == 0.02
     assert told["kaas_feed_connected", "local"] == 1 and told["kaas_feed_age_seconds", "local"] >= 0
     assert told["kaas_sockets", "local"] == 0
 
