@@ -7,8 +7,9 @@ Must not know: what the action does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 from groups.choices import Outcome
@@ -38,6 +39,15 @@ def audited(
         _complete(row, Outcome.FAILED, str(problem))
         raise
     _complete(row, Outcome.DONE if row.outcome == Outcome.STARTED else row.outcome, row.message)
+
+
+def audited_last(cluster: str, group_id: str, actions: Iterable[str], since: datetime) -> AuditRow | None:
+    """The newest of these actions on a group that was done since a moment, at least in part."""
+    return (
+        AuditRow.objects.filter(cluster=cluster, group_digest=id_digest(group_id), action__in=actions, at__gte=since)
+        .exclude(outcome=Outcome.FAILED)
+        .first()
+    )
 
 
 def _complete(row: AuditRow, outcome: str, message: str) -> None:

@@ -13,6 +13,7 @@ Must not know: Redis, requests, who may see what.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -68,7 +69,8 @@ _decode_pulse = msgspec.json.Decoder(Pulse).decode
 
 class GroupRow:
     """One group as a list shows it. `order` tells one publication from another; `verdict` is what the window of the last
-    tick said, null while there is none; `last_commit_at` is the time of its newest commit, null without one."""
+    tick said, null while there is none; `last_commit_at` is the time of its newest commit, null without one. `folded` is the id
+    in small letters, for searches."""
 
     __slots__ = (
         "_lag_of",
@@ -77,6 +79,7 @@ class GroupRow:
         "committed",
         "coordinator",
         "error",
+        "folded",
         "group_id",
         "last_commit_at",
         "last_rebalance",
@@ -93,6 +96,8 @@ class GroupRow:
         self, listed: _Listed, topics: tuple[str, ...], committed: tuple[TopicOffsets, ...], verdict: Verdict | None
     ) -> None:
         self.group_id = listed.group_id
+        folded = listed.group_id.lower()
+        self.folded = self.group_id if folded == self.group_id else folded  # one copy of most
         self.order = (listed.coordinator_epoch, listed.version, listed.at)
         self.state = sys.intern(listed.state)
         self.type = sys.intern(listed.type)
@@ -154,6 +159,7 @@ class GroupIndex:
         self.brokers: dict[int, BrokerView] = {}
         self.heartbeats: dict[str, dict[str, int]] = {}
         self.judged_at = 0
+        self.states: Counter[str] = Counter()
         self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._memberships = 0
         self._ordered: tuple[int, list[str]] = (0, [])
@@ -170,6 +176,7 @@ class GroupIndex:
         row = self._row(listed, held)
         self._read_by(row.group_id, held.topics if held else (), row.topics)
         self.rows[row.group_id] = row
+        self._count(held, row)
         if held is None:
             self._memberships += 1
         self._forget_heartbeats(row.group_id, listed.members)
@@ -180,6 +187,7 @@ class GroupIndex:
         row = self.rows.pop(group_id, None)
         if row is not None:
             self._memberships += 1
+            self._count(row, None)
             self._read_by(group_id, row.topics, ())
         self.heartbeats.pop(group_id, None)
 
@@ -215,16 +223,34 @@ class GroupIndex:
                 self.heartbeats.setdefault(group_id, {}).update(members)
         return heard
 
+    def _count(self, before: GroupRow | None, after: GroupRow | None) -> None:
+        """How many groups are in each state, kept as they change."""
+        if before is not None:
+            self.states[before.state] -= 1
+        if after is not None:
+            self.states[after.state] += 1
+
+    def page(self, first: int, last: int, *, descending: bool) -> list[GroupRow]:
+        """A stretch of the rows in the order of their ids, without a look at the others."""
+        ids = self._ids()
+        if descending:
+            first, last = len(ids) - last, len(ids) - first
+        rows = self._there(ids[max(0, first) : max(0, last)])
+        return rows[::-1] if descending else rows
+
     def all(self) -> list[GroupRow]:
         """The rows in the order of their ids, in a list that is safe to walk while the feed goes on.
 
         The order is kept until a group comes or goes, because sorting tens of thousands of ids takes longer than all else that
         a list needs.
         """
+        return self._there(self._ids())
+
+    def _ids(self) -> list[str]:
         memberships = self._memberships  # read first: what comes while we sort makes the order out of date
         if self._ordered[0] != memberships:
             self._ordered = (memberships, sorted(self.rows))
-        return self._there(self._ordered[1])
+        return self._ordered[1]
 
     def readers_of(self, topic: str) -> list[GroupRow]:
         """The groups that read a topic or committed there, in the order of their ids."""

@@ -9,8 +9,9 @@ Must not know: requests (the API parses them), Redis.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import re2
@@ -45,6 +46,8 @@ class Regex:
         return bool(self._set.Match(text))
 
 
+_STATE = attrgetter("state")
+
 SORTED_BY: dict[str, Callable[[GroupRow], Any]] = {
     "group_id": lambda row: row.group_id,
     "state": lambda row: row.state,
@@ -62,6 +65,11 @@ SORTED_BY: dict[str, Callable[[GroupRow], Any]] = {
 ORDERINGS = tuple(sign + name for name in SORTED_BY for sign in ("", "-"))
 
 
+def everything(group_id: str) -> bool:
+    """The eyes of somebody who sees every group: nobody need ask them for each."""
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupQuery:
     """What a list shows. Empty texts and sets filter nothing; `ordering` is one of ORDERINGS; pages count from 1."""
@@ -76,7 +84,7 @@ class GroupQuery:
     ordering: str = "group_id"
     page: int = 1
     page_size: int = 50
-    visible: Callable[[str], bool] = field(default=lambda group_id: True)
+    visible: Callable[[str], bool] = everything
 
     def seen_by(self, visible: Callable[[str], bool]) -> GroupQuery:
         """The same question, asked by somebody who may not see every group."""
@@ -100,12 +108,18 @@ class GroupQuery:
             tests.append(lambda row: self.topic in row.topics)
         if self.search:
             needle = self.search.lower()
-            tests.append(lambda row: needle in row.group_id.lower())
+            tests.append(lambda row: needle in row.folded)
         if self.regex is not None:
             tests.append(lambda row: self.regex.found_in(row.group_id))
         if self.min_lag is not None:
             tests.append(lambda row: (row.total_lag() or 0) >= self.min_lag)
         return tests
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the list shows every group in the order of its id: then most of them need not be looked at."""
+        by_id = self.ordering in ("group_id", "-group_id")
+        return by_id and self.visible is everything and not self.states and not self._tests_but_state()
 
     def _in_state(self, row: GroupRow) -> bool:
         return row.state in self.states
@@ -122,11 +136,13 @@ class GroupPage:
 
 def group_page(index: GroupIndex, query: GroupQuery) -> GroupPage:
     """One page of the list. Takes some ten milliseconds with 50,000 groups, and no call to anybody."""
-    rows, counters = _matching(index, query)
     first = (query.page - 1) * query.page_size
-    return GroupPage(
-        rows=_in_order(rows, query.ordering)[first : first + query.page_size], total=len(rows), counters=counters
-    )
+    last = first + query.page_size
+    if query.is_plain:
+        rows = index.page(first, last, descending=query.ordering.startswith("-"))
+        return GroupPage(rows=rows, total=len(index.rows), counters=_counted(dict(index.states)))
+    rows, counters = _matching(index, query)
+    return GroupPage(rows=_in_order(rows, query.ordering)[first:last], total=len(rows), counters=counters)
 
 
 def group_rows(index: GroupIndex, query: GroupQuery) -> list[GroupRow]:
@@ -137,11 +153,16 @@ def group_rows(index: GroupIndex, query: GroupQuery) -> list[GroupRow]:
 
 def _matching(index: GroupIndex, query: GroupQuery) -> tuple[list[GroupRow], dict[str, int]]:
     rows = index.readers_of(query.topic) if query.topic else index.all()
-    rows = [row for row in rows if query.visible(row.group_id)]
+    if query.visible is not everything:
+        rows = [row for row in rows if query.visible(row.group_id)]
     for test in query._tests_but_state():
-        rows = [row for row in rows if test(row)]
-    counters = dict(sorted(Counter(row.state for row in rows).items()))
-    return [row for row in rows if query._in_state(row)] if query.states else rows, counters
+        rows = list(filter(test, rows))
+    counters = _counted(Counter(map(_STATE, rows)))
+    return list(filter(query._in_state, rows)) if query.states else rows, counters
+
+
+def _counted(states: Mapping[str, int]) -> dict[str, int]:
+    return {state: count for state, count in sorted(states.items()) if count}
 
 
 def _in_order(by_id: list[GroupRow], ordering: str) -> list[GroupRow]:

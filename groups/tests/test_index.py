@@ -139,3 +139,22 @@ def test_what_is_no_snapshot_is_refused_and_changes_nothing(index, value):
 
 def test_dropping_what_is_not_there_does_no_harm(index):
     index.drop("ghost")
+
+
+def test_states_are_counted_as_they_change(index):
+    for group_id, state in (("a", "Stable"), ("b", "Empty"), ("c", "Stable")):
+        put(index, group_id, state=state)
+    assert +index.states == {"Stable": 2, "Empty": 1}
+    put(index, "a", state="Empty", version=9)
+    index.drop("c")
+    index.drop("never there")
+    assert +index.states == {"Empty": 2}
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 3), (3, 6), (6, 9), (9, 12)])
+def test_a_stretch_of_rows_is_the_same_as_a_slice_of_all(index, first, last):
+    for number in range(7):
+        put(index, f"g{number}")
+    ids = [row.group_id for row in index.all()]
+    assert [row.group_id for row in index.page(first, last, descending=False)] == ids[first:last]
+    assert [row.group_id for row in index.page(first, last, descending=True)] == ids[::-1][first:last]

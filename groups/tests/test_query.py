@@ -74,3 +74,13 @@ def test_a_regex_that_is_none_is_refused(pattern):
     with pytest.raises(Problem) as refused:
         Regex(pattern)
     assert refused.value.kind.status == 400 and refused.value.details == {"regex": ["not RE2 syntax"]}
+
+
+def test_a_plain_page_is_the_same_as_one_for_somebody_who_is_asked_for_each_group():
+    index = index_of({f"Group-{number}": (("Stable", "Empty")[number % 2], None) for number in range(9)})
+    for ordering in ("group_id", "-group_id"):
+        for page in (1, 2, 3, 9):
+            query = GroupQuery(ordering=ordering, page=page, page_size=4)
+            assert query.is_plain and group_page(index, query) == group_page(
+                index, query.seen_by(lambda group_id: True)
+            )

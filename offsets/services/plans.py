@@ -16,7 +16,7 @@ from typing import Any
 from django.utils import timezone
 
 from groups.access import Principal, cluster_of, require
-from groups.audit import audited
+from groups.audit import audited, audited_last
 from groups.choices import Role
 from groups.clusters import Cluster
 from groups.control import group_changed
@@ -47,6 +47,15 @@ Row = dict[str, Any]
 PLANNED_FOR = timedelta(hours=1)
 NOBODY = "Dead"
 """The state of a group that does not exist, in Kafka's word."""
+
+CHANGES = {
+    "offsets_reset": "reset them",
+    "armed_reset": "had a reset armed, which was carried out",
+    "offsets_delete": "deleted some",
+    "undo": "put older ones back",
+    "group_delete": "deleted the group",
+}
+"""What this console does to offsets, by the action of its audit row, as a sentence says it."""
 
 _DROPPABLE = (PlanStatus.PLANNED, PlanStatus.ARMED)
 
@@ -156,9 +165,19 @@ def _unchanged(cluster: Cluster, plan: ResetPlan, gateway: Gateway) -> Mapping[P
         now = held[place_of(row)].offset if place_of(row) in held else None
         if now != row["before"]:
             where = f"{row['topic']} {row['partition']}"
-            message = f"Since the plan was made, {where} went from {row['before']} to {now}: plan again."
+            message = (
+                f"Since the plan was made, {where} went from {row['before']} to {now}: {_by_whom(plan)}. Plan again."
+            )
             raise wrong_state(f"plan {plan.id}", message)
     return held
+
+
+def _by_whom(plan: ResetPlan) -> str:
+    """Who changed the offsets since a plan was made, as far as this console knows."""
+    row = audited_last(plan.cluster, plan.group_id, CHANGES, plan.created_at)
+    if row is None:
+        return "by a commit, or by a tool other than this console"
+    return f"{row.actor} {CHANGES[row.action]} at {row.at:%H:%M:%S} UTC"
 
 
 def _unwritten(row: Mapping[str, Any]) -> Row:

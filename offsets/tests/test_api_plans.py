@@ -80,10 +80,24 @@ def test_one_that_is_out_of_date_is_refused_and_may_be_used_when_it_fits_again(a
     plan = make(api)
     shop.gateway.group("shop", {("orders", 0): 5, ("orders", 1): 6})
     problem = apply(api, plan, expect=409)
-    assert problem["message"] == "Since the plan was made, orders 0 went from 4 to 5: plan again."
+    assert problem["message"] == (
+        "Since the plan was made, orders 0 went from 4 to 5: by a commit, or by a tool other than this console. Plan again."
+    )
     assert offsets(shop) == {0: 5, 1: 6} and not OffsetBackup.objects.exists()
     shop.gateway.group("shop", {("orders", 0): 4, ("orders", 1): 6})
     assert apply(api, plan)["outcome"] == "applied"
+
+
+def test_of_two_operators_the_second_is_told_who_was_first(api, make_caller, shop):
+    mine, other = make(api), make_caller("operate", name="bob")
+    theirs = other("POST", PLANS, {"strategy": "latest", "scope": {"all": True}}, expect=201)
+    apply(other, theirs)
+    message = apply(api, mine, expect=409)["message"]
+    assert (
+        "orders 0 went from 4 to 10: bob" in message and "reset them at" in message and message.endswith("Plan again.")
+    )
+    other("POST", f"{CLUSTER}/groups/shop/undo/")
+    assert apply(api, mine)["outcome"] == "applied", "the offsets are those of the plan again"
 
 
 def test_offsets_outside_the_plan_may_move(api, shop):

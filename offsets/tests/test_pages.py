@@ -6,6 +6,7 @@ import html
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import QueryDict
 from django.test import Client
 
@@ -16,7 +17,7 @@ from groups.testing.feed import member_view
 from groups.testing.pages import words
 from kaas.errors import ErrorCode
 from offsets.models import ResetPlan
-from offsets.views.forms import partitions_of, plan_body, scope_topics
+from offsets.views.forms import FILE_BYTES, partitions_of, plan_body, scope_topics
 
 GROUP = "/clusters/local/groups/shop/"
 RESET = f"{GROUP}reset/"
@@ -101,6 +102,25 @@ def test_each_strategy_reads_its_own_field(client, shop, form, after):
     assert {item["partition"]: item["after"] for item in plan.items} == after
 
 
+def test_offsets_go_out_as_a_file_and_come_in_as_one(client, shop):
+    out = client.get(f"{GROUP}offsets.csv")
+    assert out.content == b"orders,0,4\norders,1,6\n" and 'filename="shop.csv"' in out["Content-Disposition"]
+    file = SimpleUploadedFile("offsets.csv", b"\xef\xbb\xbforders,1,9\n")
+    address = client.post(RESET, {**ALL, "strategy": "csv", "file_csv": file})["Location"]
+    assert client.get(f"{address}offsets.csv").content == b"orders,1,9\n"
+    client.post(address, {"act": "apply"})
+    assert offsets(shop) == {("orders", 0): 4, ("orders", 1): 9}
+
+
+@pytest.mark.parametrize(
+    ("data", "said"), [(b"\xff", "no text in UTF-8"), (b"x" * (FILE_BYTES + 1), "larger"), (b"a,b", "Line 1")]
+)
+def test_a_file_that_is_no_offsets_is_refused(client, shop, data, said):
+    file = SimpleUploadedFile("offsets.csv", data)
+    response = client.post(RESET, {**ALL, "strategy": "csv", "file_csv": file})
+    assert response.status_code == 400 and said in words(response)
+
+
 def test_a_topic_that_was_never_read_and_a_group_that_was_never_seen_can_be_planned(client, shop):
     form = {"strategy": "earliest", "scope": "topics", "other_topic": "bills", "other_partitions": "0"}
     address = client.post("/clusters/local/groups/new-one/reset/", form)["Location"]
@@ -141,7 +161,7 @@ def test_a_plan_that_is_out_of_date_is_refused_with_what_changed(client, shop):
     address = planned(client, strategy="earliest")
     shop.group("shop", {("orders", 0): 5, ("orders", 1): 6})
     response = client.post(address, {"act": "apply"})
-    assert response.status_code == 409 and "orders 0 went from 4 to 5: plan again" in words(response)
+    assert response.status_code == 409 and "orders 0 went from 4 to 5: by a commit" in words(response)
 
 
 def test_a_partition_that_refuses_is_told_beside_those_that_did_not(client, shop):

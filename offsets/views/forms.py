@@ -9,8 +9,10 @@ Must not know: clusters, offsets.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 
 from groups.problems import Problem, invalid
@@ -18,18 +20,33 @@ from offsets.choices import Strategy
 
 Body = dict[str, Any]
 
+FILE_BYTES = 2 * 2**20
+"""A larger file of offsets is refused."""
+
 _RANGE = re.compile(r"(\d{1,10})(?:\s*[-–]\s*(\d{1,10}))?")
 _PARTITIONS_LIMIT = 100_000
 _NUMBERS = (Strategy.OFFSET, Strategy.SHIFT)
 
 
-def plan_body(form: QueryDict) -> Body:
-    """`{strategy, value, scope}` of a reset form; each strategy has a field of its own for its value.
+def plan_body(form: QueryDict, files: Mapping[str, UploadedFile] | None = None) -> Body:
+    """`{strategy, value, scope}` of a reset form; each strategy has a field of its own for its value, CSV a file as well.
 
     Raises Problem (400).
     """
     strategy = form.get("strategy", "")
-    return {"strategy": strategy, "value": _value(strategy, form.get(f"value_{strategy}", "")), "scope": _scope(form)}
+    text = form.get(f"value_{strategy}", "")
+    if not text.strip() and (file := (files or {}).get(f"file_{strategy}")) is not None:
+        text = _text_of(file)
+    return {"strategy": strategy, "value": _value(strategy, text), "scope": _scope(form)}
+
+
+def _text_of(file: UploadedFile) -> str:
+    if file.size > FILE_BYTES:
+        raise _refused(f"The file is larger than {FILE_BYTES} bytes.", "file_csv")
+    try:
+        return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _refused("The file is no text in UTF-8.", "file_csv") from None
 
 
 def scope_topics(form: QueryDict) -> list[Body]:

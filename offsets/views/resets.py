@@ -51,7 +51,7 @@ def reset(request: HttpRequest, principal: Principal, cluster: str, group: str) 
     problem, form = None, {"strategy": Strategy.EARLIEST.value, "scope": "all"}
     if request.method == "POST":
         try:
-            body = checked_or_problem(shapes.PlanRequest, plan_body(request.POST))
+            body = checked_or_problem(shapes.PlanRequest, plan_body(request.POST, request.FILES))
             plan = plan_create(principal, cluster, group_id, body)
             return redirect("reset_plan", cluster=cluster, group=group, plan=plan["id"])
         except Problem as refused:

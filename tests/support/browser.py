@@ -41,10 +41,12 @@ NARROW = {"width": 390, "height": 844}
 
 
 class Console:
-    """`with Console(folder) as console: ...console.url...`; `feed` writes what a broker would tell, `broker` is a real one."""
+    """`with Console(folder) as console: ...console.url...`; `feed` writes what a broker would tell, `broker` is a real one.
+    `collected`: static files are served from one folder and compressed, as `manage.py up` does."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, collected: bool = False) -> None:
         self.folder = folder
+        self._collected = collected
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._stack = ExitStack()
@@ -68,6 +70,8 @@ class Console:
         }
         self.manage("migrate", "-v0")
         self.manage("administrator_ensure")
+        if self._collected:
+            self.manage("collectstatic", "--noinput", "-v0")
         self._stack.enter_context(self._web())
         return self
 
