@@ -18,7 +18,8 @@ from kaas.coordinator.records import GroupEmpty, GroupStable
 
 @dataclass(slots=True)
 class Group:
-    """`offsets` is topic to partition to entry; `staged` is producer id to what its open transaction would commit.
+    """`offsets` is topic to partition to entry; `staged` is producer id to what its open transaction would commit, and
+    `holders` the producer ids in the order of their partitions, so that nobody looks through all transactions for one.
 
     `stored` is the membership as it was last made durable, which is what a restart brings back. `epoch` and `version`: every
     record of the group up to these is in it.
@@ -28,6 +29,7 @@ class Group:
     classic: ClassicGroup
     offsets: dict[str, dict[int, OffsetEntry]] = field(default_factory=dict)
     staged: dict[int, dict[OffsetKey, StagedOffset]] = field(default_factory=dict)
+    holders: dict[OffsetKey, dict[int, None]] = field(default_factory=dict)
     staged_count: int = 0
     stored: GroupStable | GroupEmpty | None = None
     epoch: int = 0
@@ -66,34 +68,39 @@ class Group:
     def stage(self, producer_id: int, epoch: int, topic: str, partition: int, entry: OffsetEntry) -> None:
         """What a transaction says last of a partition counts."""
         self.staged_count += 1
-        staged = self.staged.setdefault(producer_id, {})
-        staged[topic, partition] = StagedOffset(entry, epoch, self.staged_count)
+        self.staged.setdefault(producer_id, {})[topic, partition] = StagedOffset(entry, epoch, self.staged_count)
+        self.holders.setdefault((topic, partition), {})[producer_id] = None
 
     def overtake(self, topic: str, partition: int, *, before: int | None = None) -> None:
         """An offset of this partition was committed: what was staged earlier (of all, or below a number) will not count."""
-        for staged in self.staged.values():
-            one = staged.get((topic, partition))
-            if one is not None and not one.overtaken and (before is None or one.number < before):
-                staged[topic, partition] = msgspec.structs.replace(one, overtaken=True)
+        key = (topic, partition)
+        for producer_id in self.holders.get(key, ()):
+            one = self.staged[producer_id][key]
+            if not one.overtaken and (before is None or one.number < before):
+                self.staged[producer_id][key] = msgspec.structs.replace(one, overtaken=True)
 
     def unstage(self, producer_id: int, *, committed: bool) -> None:
         """A transaction has ended: what it staged comes in, unless it was overtaken, or is dropped."""
-        for (topic, partition), one in self.staged.pop(producer_id, {}).items():
+        for key, one in self.staged.pop(producer_id, {}).items():
+            del self.holders[key][producer_id]
+            if not self.holders[key]:
+                del self.holders[key]
             if committed and not one.overtaken:
-                self.put(topic, partition, one.entry)
-                self.overtake(topic, partition, before=one.number)
+                self.put(*key, one.entry)
+                self.overtake(*key, before=one.number)
 
     def drop_staged(self, topic: str, partition: int) -> None:
         """The partition's offsets are deleted, those that are staged as well."""
-        for producer_id in list(self.staged):
+        for producer_id in self.holders.pop((topic, partition), ()):
             staged = self.staged[producer_id]
-            staged.pop((topic, partition), None)
+            del staged[topic, partition]
             if not staged:
                 del self.staged[producer_id]
 
-    def staged_keys(self) -> frozenset[OffsetKey]:
-        """Partitions of which an open transaction holds an offset."""
-        return frozenset(key for staged in self.staged.values() for key in staged)
+    def forget_staged(self) -> None:
+        """No transaction holds anything here."""
+        self.staged.clear()
+        self.holders.clear()
 
 
 def new_group(group_id: str) -> Group:

@@ -148,8 +148,7 @@ def delete_offsets(core: Core, event: DeleteOffsets) -> None:
     for topic, partition in event.partitions:
         taken = subscribed is None or topic in subscribed
         codes[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if taken else ErrorCode.NONE
-    held = group.staged_keys()
-    gone = [key for key, code in codes.items() if not code and (group.offset(*key) is not None or key in held)]
+    gone = [key for key, code in codes.items() if not code and (group.offset(*key) is not None or key in group.holders)]
     answer = DeleteOffsetsAnswer(partitions=codes)
     if not gone:
         core.out.reply(event.reply_to, answer)
@@ -164,7 +163,7 @@ def delete_topic(core: Core, event: TopicDeleted) -> None:
     gone: dict[str, dict[OffsetKey, None]] = {}
     for group in core.groups.values():
         keys = {(event.topic, partition): None for partition in group.offsets.get(event.topic, ())}
-        keys |= {key: None for key in sorted(group.staged_keys()) if key[0] == event.topic}
+        keys |= {key: None for key in sorted(group.holders) if key[0] == event.topic}
         if keys:
             gone[group.group_id] = keys
     for row in core.out.in_flight:

@@ -117,7 +117,5 @@ def fetch_offsets(core: Core, group_id: str, wanted: list[OffsetKey] | None, *, 
     if group is None:
         return FetchedOffsets(offsets=dict.fromkeys(wanted or ()))
     keys = group.keys() if wanted is None else wanted
-    unstable: frozenset[OffsetKey] = frozenset()
-    if require_stable and group.staged:
-        unstable = group.staged_keys()
+    unstable = frozenset(key for key in keys if key in group.holders) if require_stable else frozenset()
     return FetchedOffsets(offsets={key: group.offset(*key) for key in keys}, unstable=unstable)

@@ -51,7 +51,6 @@ def expired(core: Core, group: Group, now_ms: int) -> list[OffsetKey]:
     classic = group.classic
     if classic.state in (State.PREPARING_REBALANCE, State.COMPLETING_REBALANCE):
         return []
-    held = group.staged_keys()
     subscribed = classic.subscribed()
     wall_ms = core.wall_ms(now_ms)
     return [
@@ -59,7 +58,7 @@ def expired(core: Core, group: Group, now_ms: int) -> list[OffsetKey]:
         for topic, partitions in group.offsets.items()
         if subscribed is not None and topic not in subscribed
         for partition, entry in partitions.items()
-        if (topic, partition) not in held and due_at(core, classic, entry) <= wall_ms
+        if (topic, partition) not in group.holders and due_at(core, classic, entry) <= wall_ms
     ]
 
 

@@ -212,7 +212,7 @@ class Loader:
             self._apply(group_id, record, order)
         elif ends_offsets and group is not None:
             group.offsets.clear()
-            group.staged.clear()
+            group.forget_staged()
         elif ends_membership and group is not None:
             group.classic, group.stored = ClassicGroup(group_id=group_id), None
         return ends_offsets or ends_membership

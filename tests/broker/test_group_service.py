@@ -1,6 +1,8 @@
 """The coordinator's shell: events in, effects carried out, on a real journal."""
 
 import json
+import os
+import threading
 
 import pytest
 
@@ -9,7 +11,11 @@ from kaas.broker.group_service import GroupService
 from kaas.broker.settings import parse
 from kaas.coordinator import events
 from kaas.coordinator.events import CommitRow
+from kaas.wire.apis import HEARTBEAT, OFFSET_COMMIT
+from tests.broker.handlers.groups import QUICK, commit_values, committed, stable
+from tests.broker.handlers.topics import create
 from tests.support.disk import refusing
+from tests.support.in_process import Peer, serving
 from tests.support.waiting import until_async
 
 SETTINGS = ("group.initial.rebalance.delay.ms=0", "kaas.checkpoint.interval.ms=10", "group.min.session.timeout.ms=1")
@@ -181,3 +187,27 @@ async def test_groups_answer_that_they_load_until_they_are_loaded(tmp_path):
     life.commit("late")
     assert await life.code_of("late") == 0
     await life.groups.stop()
+
+
+async def test_a_slow_disk_holds_up_commits_and_nothing_else(tmp_path, monkeypatch):
+    """An fsync on the event loop delayed everybody's heartbeats."""
+    may_write = threading.Event()
+    flushed = os.fdatasync
+
+    def slow(handle):
+        may_write.wait(20)
+        flushed(handle)
+
+    async with serving(tmp_path, **QUICK) as peer:
+        await create(peer, "t")
+        member = await stable(peer)
+        other = await Peer.connect(peer.broker)
+        monkeypatch.setattr(os, "fdatasync", slow)
+        other.put(OFFSET_COMMIT, 8, **commit_values({("t", 0): 5}, "other"))
+        for _ in range(20):
+            assert (await peer.ask(HEARTBEAT, 4, **member.values)).error_code == 0
+        assert await committed(peer, "other") == {}
+        may_write.set()
+        assert (await other.get()).topics[0].partitions[0].error_code == 0
+        assert await committed(peer, "other") == {("t", 0): 5}
+        other.close()

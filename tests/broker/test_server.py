@@ -99,7 +99,10 @@ async def test_bad_listeners_are_a_bad_setting(tmp_path):
 
 
 async def test_requests_are_answered_while_the_groups_load(tmp_path):
-    """The port is open before the groups are read: a client hears "wait", not silence."""
+    """The port is open before the groups are read: a client hears "wait", not silence.
+
+    https://github.com/redpanda-data/redpanda/issues/23176
+    """
     broker = made(tmp_path)
     may_load = asyncio.Event()
     await broker.start()

@@ -18,6 +18,7 @@ THREE, TWELVE = range(3), range(12)
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: repr(row["group"][:30]))
 def test_every_component_agrees_on_the_broker_of_a_group(row):
+    """https://github.com/confluentinc/librdkafka/issues/2944"""
     group = row["group"]
     assert f"{fnv1a(group):08x}" == row["hash"]
     assert fnv1a(group) % 3 == row["slot_of_3"]

@@ -69,7 +69,10 @@ def test_a_newer_assignment_that_changes_no_owner_moves_nothing():
 
 
 def test_each_group_is_coordinated_by_exactly_one_broker():
-    """K2, librdkafka#5417: a group that lives on the hash alone, or on an entry, is listed by one broker."""
+    """A group that lives on the hash alone, or on an entry, is listed by one broker.
+
+    https://github.com/confluentinc/librdkafka/issues/5417
+    """
     entries = (GroupEntry(group_id=IDS[0], broker=3, epoch=1),)
     views = [view(broker(1), broker(2), broker(3, "dead"), broker(4), groups=entries, mine=n) for n in (1, 2, 3, 4)]
     assert all(sum(one.coordinates(g) for one in views) == 1 for g in IDS)

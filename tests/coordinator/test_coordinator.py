@@ -62,6 +62,7 @@ def test_the_timer_of_a_rebalance_does_not_end_an_initial_phase():
 
 
 def test_members_are_there_after_a_load_with_a_full_session_each():
+    """https://github.com/redpanda-data/redpanda/issues/5079"""
     groups = Groups()
     a, _ = groups.settled(*groups.members(2, session_timeout_ms=6_000))
     groups.restarts()
@@ -70,7 +71,10 @@ def test_members_are_there_after_a_load_with_a_full_session_each():
 
 
 def test_a_group_with_more_members_than_are_allowed_now_rebalances_after_a_load():
-    """KAFKA-9885: none were evicted."""
+    """None were evicted.
+
+    https://issues.apache.org/jira/browse/KAFKA-9885
+    """
     groups = Groups()
     a, b, c = groups.settled(*groups.members(3, rebalance_timeout_ms=10_000))
     groups.config = type(groups.config)(initial_rebalance_delay_ms=0, max_size=2)
@@ -100,7 +104,10 @@ def test_a_group_whose_state_cannot_be_read_takes_no_request_and_the_others_do()
 
 
 def test_a_group_that_is_being_deleted_can_be_seen_and_takes_no_request():
-    """KAFKA-8386: a Dead group told members 25, which wiped their ids."""
+    """A Dead group told members 25, which wiped their ids.
+
+    https://issues.apache.org/jira/browse/KAFKA-8386
+    """
     groups = Groups()
     groups.commits({("t", 0): 1})
     groups.journal.held = True
@@ -209,6 +216,7 @@ def test_a_record_in_flight_does_not_bring_a_group_back_that_has_moved_and_is_no
 
 @pytest.mark.parametrize("unwritten", ["assignment", "replacement", "number", "leave", "delete"])
 def test_every_request_in_flight_of_a_group_that_moves_is_answered(unwritten):
+    """https://github.com/IBM/sarama/issues/1231"""
     groups = Groups()
     a, b = groups.settled(groups.member("i0"), groups.member())
     asked = []

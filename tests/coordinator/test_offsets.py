@@ -31,7 +31,7 @@ def test_a_generation_on_an_unknown_group_is_refused(modern, code):
 
 
 def test_the_empty_group_id_is_legal_for_offsets():
-    """KAFKA-6773."""
+    """https://issues.apache.org/jira/browse/KAFKA-6773"""
     groups = Groups()
     assert groups.commits({("t", 0): 5}, group_id="").code == 0
     assert groups.committed("") == {("t", 0): 5}
@@ -68,7 +68,10 @@ def test_an_emptied_group_takes_commits_of_nobody_and_none_of_former_members():
     ],
 )
 def test_a_stable_group_checks_instance_then_member_then_generation(who, code):
-    """KAFKA-14201 among them: no member id, but an instance."""
+    """KAFKA-14201 among them: no member id, but an instance.
+
+    https://issues.apache.org/jira/browse/KAFKA-14201
+    """
     groups = Groups()
     a, _ = groups.settled(groups.member("i0"), groups.member())
     assert a.commits(7, **who).code == code
@@ -211,7 +214,7 @@ def test_commits_survive_a_restart_beside_what_comes_later():
 
 
 def test_a_simple_group_is_listed_after_a_restart():
-    """KAFKA-20254."""
+    """https://issues.apache.org/jira/browse/KAFKA-20254"""
     groups = Groups()
     groups.commits({("t", 0): 1})
     groups.restarts()

@@ -54,12 +54,15 @@ def test_a_member_is_described_with_its_client_and_instance():
 
 
 def test_a_fresh_broker_lists_nothing():
-    """KAFKA-15849."""
+    """https://issues.apache.org/jira/browse/KAFKA-15849"""
     assert queries.list_groups(Groups().core, [], []) == (ErrorCode.NONE, [])
 
 
 def test_groups_are_listed_whatever_they_are_doing():
-    """redpanda#1865: a list waited for busy groups. K21: a group known by its offsets alone is Empty."""
+    """A list waited for busy groups. K21: a group known by its offsets alone is Empty.
+
+    https://github.com/redpanda-data/redpanda/issues/1865
+    """
     groups = Groups()
     for number in range(50):
         groups.member(version=3).joins()
@@ -122,9 +125,11 @@ def test_null_means_every_committed_partition_and_an_empty_list_none():
 def test_a_partition_that_an_open_transaction_holds_is_unstable_for_who_asks():
     """KIP-447."""
     groups = Groups()
-    groups.commits({("t", 0): 4})
-    groups.core.groups[GROUP].staged[1] = {("t", 1): OffsetEntry(9, -1, "", 0)}
-    assert fetch(groups, None, stable=True).unstable == {("t", 1)}
+    groups.commits({("t", 0): 4, ("t", 1): 5})
+    for partition in (1, 2):
+        groups.core.groups[GROUP].stage(1, 0, "t", partition, OffsetEntry(9, -1, "", 0))
+    assert fetch(groups, None, stable=True).unstable == {("t", 1)}, "without a committed offset it has no row"
+    assert fetch(groups, [("t", 0), ("t", 2)], stable=True).unstable == {("t", 2)}
     assert fetch(groups, None).unstable == frozenset()
 
 

@@ -76,7 +76,11 @@ def test_a_record_that_is_cut_short_is_never_another_one(record, data):
 
 
 def test_an_offset_of_an_older_journal_has_no_expiry_and_no_topic_id():
-    """KAFKA-7403: no expiry must never be read as a time."""
+    """No expiry must never be read as a time.
+
+    https://issues.apache.org/jira/browse/KAFKA-7403
+    https://issues.apache.org/jira/browse/KAFKA-8069
+    """
     older = msgspec.msgpack.encode(["commit", [["t", 0, [5, -1, "note", 99]]]])
     assert records.decode(older) == OffsetsCommitted([("t", 0, OffsetEntry(5, -1, "note", 99, None, None))])
 

@@ -118,7 +118,10 @@ def test_a_tombstone_ends_everything_and_what_comes_later_begins_anew():
     ids=["tombstone", "deletion", "replacement"],
 )
 def test_what_only_takes_away_makes_no_group(record):
-    """KAFKA-17306: a load failed at the tombstone of something that was never seen."""
+    """A load failed at the tombstone of something that was never seen.
+
+    https://issues.apache.org/jira/browse/KAFKA-17306
+    """
     assert replayed(record) == {}
 
 

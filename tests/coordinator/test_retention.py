@@ -63,7 +63,10 @@ def test_what_an_operator_reset_in_an_empty_group_is_kept_a_full_retention():
 
 
 def test_a_restart_does_not_count_the_retention_anew():
-    """KAFKA-10401: the time of the state was reset on load."""
+    """The time of the state was reset on load.
+
+    https://issues.apache.org/jira/browse/KAFKA-10401
+    """
     groups = groups_with()
     (a,) = groups.settled(groups.member())
     a.commits()
@@ -137,7 +140,7 @@ def test_an_offset_that_an_open_transaction_holds_stays_and_so_does_its_group():
     groups = groups_with()
     groups.commits({("t", 0): 1, ("t", 1): 1}, retention_ms=1)
     group = groups.core.groups[GROUP]
-    group.staged[7] = {("t", 0): OffsetEntry(5, -1, "", 0)}
+    group.stage(7, 0, "t", 0, OffsetEntry(5, -1, "", 0))
     retention.step(groups.core, groups.now_ms + INTERVAL_MS)
     (effect, *_) = groups.core.out.take()
     assert effect.record == OffsetsDeleted([("t", 1)], "expired")

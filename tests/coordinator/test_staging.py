@@ -70,7 +70,10 @@ def test_an_empty_group_lets_everybody_pass_who_names_no_generation(world, produ
 
 
 def test_a_group_with_members_takes_offsets_of_its_members_and_of_nobody(world, producer):
-    """KAFKA-18060: a producer without a consumer says so, and is believed."""
+    """A producer without a consumer says so, and is believed.
+
+    https://issues.apache.org/jira/browse/KAFKA-18060
+    """
     (member,) = world.settled(world.member("instance"))
     told = {"generation": member.generation, "member_id": member.id, "instance_id": "instance"}
     for who, code in (
@@ -88,7 +91,10 @@ def test_a_group_with_members_takes_offsets_of_its_members_and_of_nobody(world, 
 
 
 def test_a_rebalance_stops_no_transaction(world, producer):
-    """redpanda a666c9b4: a rebalance was answered 27."""
+    """Redpanda a666c9b4: a rebalance was answered 27.
+
+    https://github.com/redpanda-data/redpanda/commit/a666c9b4
+    """
     first, second = world.gathered(*world.members(2))
     assert world.state is State.COMPLETING_REBALANCE
     who = {"generation": first.generation, "member_id": first.id}

@@ -85,7 +85,7 @@ class Transactions(Groups):
     def staged(self, group_id: str = GROUP) -> frozenset[OffsetKey]:
         """Partitions that are not stable."""
         group = self.core.groups.get(group_id)
-        return frozenset() if group is None else group.staged_keys()
+        return frozenset() if group is None else frozenset(group.holders)
 
     def unstable(self, *keys: OffsetKey, group_id: str = GROUP) -> frozenset[OffsetKey]:
         """What a reader who wants stable offsets is refused."""

@@ -24,7 +24,11 @@ def test_what_kafkajs_uses_is_served(key, used):
 
 @pytest.mark.parametrize("key", [10, 11, 12, 13, 14])
 def test_librdkafka_finds_a_balanced_consumer(key):
-    """KAFKA-18659, KAFKA-19444: it looks for version 0 of these."""
+    """It looks for version 0 of these.
+
+    https://issues.apache.org/jira/browse/KAFKA-18659
+    https://issues.apache.org/jira/browse/KAFKA-19444
+    """
     assert APIS[key].lowest_advertised == 0
 
 

@@ -2,9 +2,11 @@ import uuid
 
 import pytest
 
+from kaas.broker.security.rules import Rules
 from kaas.wire.apis import OFFSET_FETCH
 from tests.broker.handlers.groups import commit
 from tests.broker.handlers.topics import create
+from tests.support.disk import refusing
 from tests.support.in_process import serving
 
 NAMES = [{"name": "t", "partition_indexes": [0, 1]}]
@@ -104,3 +106,63 @@ async def test_a_group_whose_files_cannot_be_read_answers_an_error_where_the_ver
             assert found.error_code != 0
         else:
             assert [code for _, _, code in rows(found.topics).values()] != [0]
+
+
+async def test_every_partition_asked_for_has_a_row_and_none_committed_is_no_error(tmp_path):
+    """A partition without an offset was dropped by a client that heard an error.
+
+    https://github.com/kafka4beam/brod/issues/660
+    """
+    async with serving(tmp_path) as peer:
+        await create(peer, "t", 3)
+        await commit(peer, {("t", 1): 5})
+        topics = [{"name": "t", "partition_indexes": [0, 1, 2]}]
+        found = rows((await ask(peer, 8, topics)).topics)
+        assert {key: (offset, code) for key, (offset, _, code) in found.items()} == {
+            ("t", 0): (-1, 0),
+            ("t", 1): (5, 0),
+            ("t", 2): (-1, 0),
+        }
+
+
+@pytest.mark.parametrize("version", [7, 8])
+async def test_a_group_that_nobody_knows_is_no_error_for_who_wants_stable_offsets(tmp_path, version):
+    """An unknown topic (3) was answered, and a group never started.
+
+    https://github.com/twmb/franz-go/issues/1312
+    """
+    async with serving(tmp_path) as peer:
+        groups = [{"group_id": "new", "member_id": None, "member_epoch": -1, "topics": NAMES}]
+        answer = await peer.ask(OFFSET_FETCH, version, group_id="new", topics=NAMES, groups=groups, require_stable=True)
+        found = answer.groups[0] if version >= 8 else answer
+        assert set(rows(found.topics).values()) == {(-1, "", 0)}
+
+
+async def test_version_1_says_an_error_of_the_group_on_every_partition(tmp_path):
+    """Version 1 has no place for it at the top, and it was lost.
+
+    https://issues.apache.org/jira/browse/KAFKA-19246
+    https://issues.apache.org/jira/browse/KAFKA-19439
+    """
+    async with serving(tmp_path) as peer:
+        peer.broker.rules = Rules((), super_users=frozenset(), everyone_if_none=False)
+        found = rows((await ask(peer, 1, NAMES)).topics)
+        assert {key: code for key, (_, _, code) in found.items()} == {("t", 0): 30, ("t", 1): 30}
+
+
+@pytest.mark.parametrize("version", [7, 8])
+async def test_a_disk_that_refuses_is_never_told_to_who_fetches_stable_offsets(tmp_path, version):
+    """Clients retry 16 and fail on 7; here what is committed is in memory.
+
+    https://issues.apache.org/jira/browse/KAFKA-17267
+    """
+    async with serving(tmp_path) as peer:
+        await create(peer, "t", 2)
+        await commit(peer, {("t", 0): 5})
+        with refusing("fsync", "fdatasync"):
+            groups = [{"group_id": "g", "member_id": None, "member_epoch": -1, "topics": NAMES}]
+            answer = await peer.ask(
+                OFFSET_FETCH, version, group_id="g", topics=NAMES, groups=groups, require_stable=True
+            )
+        found = answer.groups[0] if version >= 8 else answer
+        assert rows(found.topics)["t", 0] == (5, "at 5", 0)

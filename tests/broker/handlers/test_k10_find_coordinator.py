@@ -6,6 +6,7 @@ from tests.support.in_process import serving
 
 @pytest.mark.parametrize("version", range(4))
 async def test_it_works_for_one_key(tmp_path, version):
+    """https://github.com/tansu-io/tansu/commit/239f7b1"""
     async with serving(tmp_path) as peer:
         answer = await peer.ask(FIND_COORDINATOR, version, key="g", key_type=0)
         assert (answer.error_code, answer.node_id, answer.host, answer.port) == (0, 1, "127.0.0.1", peer.broker.port)

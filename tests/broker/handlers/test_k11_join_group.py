@@ -41,6 +41,7 @@ async def test_instance_ids_count_from_version_5(tmp_path, version, instance):
 
 
 async def test_version_0_uses_the_session_timeout_as_rebalance_timeout(tmp_path):
+    """https://github.com/kafka4beam/brod/issues/465"""
     async with serving(tmp_path, **QUICK) as peer:
         await join(peer, version=0, session_timeout=7_000)
         (member,) = peer.broker.groups.coordinator.groups["g"].classic.members.values()
@@ -57,6 +58,7 @@ async def test_a_static_leader_that_restarts_may_skip_the_assignment_from_versio
 
 
 async def test_a_second_member_waits_for_the_first(tmp_path):
+    """https://github.com/tansu-io/tansu/issues/625"""
     async with serving(tmp_path, **QUICK) as peer:
         first = await stable(peer)
         other = await Peer.connect(peer.broker)

@@ -36,7 +36,13 @@ async def test_the_code_of_a_refusal_is_told_without_an_assignment(tmp_path, cha
 
 
 async def test_a_member_that_the_leader_left_out_gets_an_assignment_that_can_be_read(tmp_path):
-    """Several clients cannot decode zero bytes, which is what Apache Kafka sends."""
+    """Several clients cannot decode zero bytes, which is what Apache Kafka sends.
+
+    https://github.com/tansu-io/tansu/issues/679
+    https://github.com/IBM/sarama/issues/2290
+    https://github.com/twmb/franz-go/issues/1227
+    https://github.com/twmb/franz-go/issues/1187
+    """
     async with serving(tmp_path, **QUICK) as peer:
         joined = await join(peer)
         member = Joined(group="g", id=joined.member_id, generation=joined.generation_id)

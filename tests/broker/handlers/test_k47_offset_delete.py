@@ -52,3 +52,13 @@ async def test_an_error_of_the_group_has_no_rows(tmp_path):
 
 def test_the_error_code_stands_before_the_throttle_time():
     assert encode_response(API.key, 0, {"error_code": 69, "throttle_time": 7}) == struct.pack(">hii", 69, 7, 0)
+
+
+async def test_after_a_restart_the_offsets_that_were_not_deleted_are_there(tmp_path):
+    """A deletion wrote another form of the file, and a restart lost everything."""
+    async with serving(tmp_path) as peer:
+        await create(peer, "t", 2)
+        await commit(peer, {("t", 0): 5, ("t", 1): 6})
+        assert await delete(peer, "g", ("t", 0)) == (0, {("t", 0): 0})
+    async with serving(tmp_path) as peer:
+        assert await committed(peer) == {("t", 1): 6}

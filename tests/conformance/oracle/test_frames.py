@@ -81,6 +81,7 @@ def test_the_table_promises_what_clients_rely_on(c, api):
 @pytest.mark.parametrize("feature, level", [("group.version", 1), ("transaction.version", 2)])
 @pytest.mark.parametrize("version", [3, 4])
 def test_finalized_features_name_the_group_and_transaction_protocols(c, version, feature, level):
+    """https://github.com/strimzi/strimzi-kafka-operator/issues/12406"""
     answer = ask(c, "ApiVersions", version, client_software_name="oracle", client_software_version="1.0")
     assert answer.finalized_features_epoch >= 0
     assert {f.name: (f.min_version_level, f.max_version_level) for f in answer.finalized_features}[feature] == (

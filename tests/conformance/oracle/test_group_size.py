@@ -30,6 +30,7 @@ def test_a_place_that_becomes_free_can_be_taken(connect, group):
 
 
 def test_of_all_who_come_at_once_only_so_many_get_in_and_a_member_that_comes_too_late_is_out(connect, group):
+    """https://issues.apache.org/jira/browse/KAFKA-9844"""
     (a,) = settled(connect, group, 1, rebalance=1_000)
     rivals = [Member(connect(), group, version=3, rebalance=1_000) for _ in range(SIZE + 2)]
     for m in rivals:

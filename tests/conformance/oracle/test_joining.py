@@ -73,6 +73,7 @@ def test_a_first_member_needs_a_protocol_and_a_protocol_type(connect, group, ver
 
 
 def test_a_newcomer_without_a_common_protocol_is_refused_and_disturbs_nobody(connect, group):
+    """https://github.com/tulios/kafkajs/issues/630"""
     a, b = settled(connect, group)
     assert join(connect(), group, protocols=(("roundrobin", b""),)) == refused_join(9, 23)
     assert join(connect(), group, protocols=()) == refused_join(9, 23)
@@ -112,6 +113,7 @@ def test_clients_that_hang_up_after_their_first_join_leave_no_member_behind(conn
 
 
 def test_an_id_just_told_is_accepted_on_another_connection(connect, group):
+    """https://github.com/IBM/sarama/issues/2759"""
     told = join(connect(), group).member_id
     answer = join(connect(), group, told)
     assert (answer.error_code, answer.member_id, answer.leader, answer.generation_id) == (0, told, told, 1)
@@ -222,6 +224,7 @@ def test_a_newcomer_waits_until_every_member_came_back(connect, group):
 
 
 def test_one_join_phase_takes_every_newcomer(connect, group):
+    """https://github.com/aio-libs/aiokafka/issues/1176"""
     members = gathered(connect, group, *(Member(connect(), group) for _ in range(6)))
     assert {m.generation for m in members} == {2}
     assert set(members[0].listed()) == {m.id for m in members} and len(members[0].answer.members) == 6
@@ -229,6 +232,9 @@ def test_one_join_phase_takes_every_newcomer(connect, group):
 
 
 def test_metadata_reaches_the_leader_byte_for_byte_whatever_its_version(connect, group):
+    """https://github.com/twmb/franz-go/issues/493
+    https://github.com/twmb/franz-go/issues/686
+    """
     metadata = [
         subscription("t"),
         subscription("t", "u", version=1, user_data=b"\x00\xff"),
@@ -351,6 +357,7 @@ def test_a_follower_that_rejoins_with_other_protocols_in_stable_starts_a_rebalan
 
 
 def test_a_leader_that_rejoins_unchanged_in_stable_starts_a_rebalance(connect, group):
+    """https://github.com/tulios/kafkajs/issues/923"""
     a, b = settled(connect, group)
     a.send_join()
     rebalancing(connect, group)

@@ -305,6 +305,7 @@ def test_dynamic_members_that_do_not_come_back_are_dropped_at_the_rebalance_time
 
 
 def test_a_member_that_beats_but_never_syncs_is_removed_at_the_rebalance_timeout(connect, group):
+    """https://issues.apache.org/jira/browse/KAFKA-12890"""
     a, b = gathered(connect, group, *(Member(connect(), group, rebalance=1_500) for _ in range(2)))
     with takes(1, 5):
         assert a.sync({a.id: b"a", b.id: b"b"}).assignment == b"a"
@@ -316,6 +317,11 @@ def test_a_member_that_beats_but_never_syncs_is_removed_at_the_rebalance_timeout
 
 @pytest.mark.slow
 def test_a_silent_member_is_removed_when_its_session_ends_and_one_that_beats_is_not(connect, group):
+    """https://github.com/dpkp/kafka-python/issues/2610
+    https://github.com/dpkp/kafka-python/issues/2617
+    https://github.com/karafka/karafka/issues/538
+    https://github.com/zendesk/ruby-kafka/issues/767
+    """
     a, b = settled(connect, group, 2, session=6_000)
     with takes(5.5, 9):
         assert until(b.heartbeat, within_s=9) == 27
@@ -326,6 +332,9 @@ def test_a_silent_member_is_removed_when_its_session_ends_and_one_that_beats_is_
 
 @pytest.mark.slow
 def test_a_session_that_ends_while_others_wait_lets_the_join_phase_end(connect, group):
+    """https://github.com/redpanda-data/redpanda/issues/3300
+    https://github.com/streamnative/kop/issues/380
+    """
     a, b = gathered(connect, group, Member(connect(), group), Member(connect(), group, session=6_000))
     assigned((a, b))
     with takes(5.5, 9):

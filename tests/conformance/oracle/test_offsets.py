@@ -72,6 +72,7 @@ def test_an_unknown_topic_id_fails_its_own_rows(c, group, lasting):
 
 
 def test_the_offset_of_a_deleted_topic_does_not_pass_to_its_successor(c, group):
+    """https://issues.apache.org/jira/browse/KAFKA-19154"""
     topic = create_topic(c)
     old = {topic: topic_id(c, topic)}
     assert commit(c, group, {(topic, 0): 5}, version=10, ids=old) == {(topic, 0): 0}
@@ -91,6 +92,7 @@ def test_a_commit_replaces_offset_and_metadata_as_a_whole(c, group, lasting):
 
 @pytest.mark.parametrize("version", [2, 7, 9])
 def test_null_metadata_is_fetched_as_the_empty_string(c, group, lasting, version):
+    """https://github.com/tansu-io/tansu/commit/8dc6583"""
     commit(c, group, {(lasting, 0): (5, -1, None)}, version=version)
     assert [offset(c, group, lasting, version=v).metadata for v in (1, 5, 8)] == ["", "", ""]
 
@@ -184,6 +186,10 @@ def test_a_stable_group_checks_instance_then_member_then_generation(c, group, la
 
 
 def test_a_rebalancing_group_still_takes_its_members_commits(connect, c, group, lasting):
+    """https://github.com/confluentinc/librdkafka/issues/4059
+    https://github.com/confluentinc/librdkafka/issues/4908
+    https://github.com/twmb/franz-go/issues/409
+    """
     member = preparing(c, connect(), group, [lasting])
     assert commit_code(c, group, lasting, member) == 0
     assert commit_code(c, group, lasting, member._replace(generation=member.generation - 1)) == 22
@@ -272,6 +278,7 @@ def test_a_stable_offset_is_fetched_when_stable_ones_are_required(c, group, last
 
 @pytest.mark.parametrize("version", [8, 9])
 def test_several_groups_are_answered_in_order_and_each_by_itself(c, group, lasting, second, version):
+    """https://issues.apache.org/jira/browse/KAFKA-19195"""
     other, unknown = group + "-other", group + "-unknown"
     commit(c, group, {(lasting, 0): 1, (second, 0): 2})
     commit(c, other, {(lasting, 0): 3})

@@ -140,6 +140,7 @@ def test_asking_whether_a_partition_is_in_a_transaction_adds_nothing(c, lasting,
 
 @pytest.mark.parametrize("version", range(6))
 def test_offsets_of_a_transaction_show_when_it_is_committed(c, group, lasting, version):
+    """https://issues.apache.org/jira/browse/KAFKA-17507"""
     commit(c, group, {(lasting, 0): 1})
     txn = pending(c, group, {(lasting, 0): (5, -1, "note"), (lasting, 1): (6, -1, None)}, version)
     assert committed(c, group, [(lasting, 0), (lasting, 1)]) == {(lasting, 0): Offset(1), (lasting, 1): NOTHING}

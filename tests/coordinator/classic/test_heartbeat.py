@@ -20,7 +20,10 @@ def test_the_group_the_member_and_the_generation_are_checked_in_this_order():
 
 
 def test_a_heartbeat_while_groups_are_loaded_is_good():
-    """platformatic/kafka#376: some clients stop beating for ever after 14."""
+    """Some clients stop beating for ever after 14.
+
+    https://github.com/platformatic/kafka/issues/376
+    """
     groups = Groups()
     (a,) = groups.settled(groups.member())
     groups.starts_loading()
@@ -30,7 +33,10 @@ def test_a_heartbeat_while_groups_are_loaded_is_good():
 
 
 def test_a_heartbeat_while_completing_is_good():
-    """KAFKA-10134: clients rejoined in loops."""
+    """Clients rejoined in loops.
+
+    https://issues.apache.org/jira/browse/KAFKA-10134
+    """
     groups = Groups()
     a, b = groups.gathered(*groups.members(2))
     assert (a.beats(), b.beats(), a.beats(generation=1)) == (0, 0, 22)

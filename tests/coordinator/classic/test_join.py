@@ -24,7 +24,10 @@ def test_a_refused_join_has_no_generation_leader_members_or_protocol():
 
 
 def test_an_empty_group_id_is_told_before_a_bad_session_timeout():
-    """KAFKA-6773: nobody can join "", though it may hold offsets."""
+    """Nobody can join "", though it may hold offsets.
+
+    https://issues.apache.org/jira/browse/KAFKA-6773
+    """
     assert Groups().joins(group_id="", member_id="who", session_timeout_ms=0).answer == refused(24, "who")
 
 
@@ -48,7 +51,10 @@ def test_a_member_id_on_an_unknown_group_is_refused_before_its_protocols_and_mak
 @pytest.mark.parametrize("faulty", [{"protocols": ()}, {"protocol_type": ""}], ids=["no protocol", "no type"])
 @pytest.mark.parametrize("told_first", [True, False])
 def test_a_first_member_needs_a_protocol_and_a_type(faulty, told_first):
-    """KAFKA-6005: a first Join without protocols made a broken group. The group that was made stays, Empty."""
+    """A first Join without protocols made a broken group. The group that was made stays, Empty.
+
+    https://issues.apache.org/jira/browse/KAFKA-6005
+    """
     groups = Groups()
     assert groups.joins(requires_known_id=told_first, **faulty).answer == refused(23)
     assert groups.state is State.EMPTY
@@ -102,7 +108,10 @@ def test_a_full_group_takes_no_newcomer_and_keeps_its_members():
 
 
 def test_of_all_who_come_at_once_exactly_so_many_get_in():
-    """KAFKA-9844: more than the greatest size came in by a race."""
+    """More than the greatest size came in by a race.
+
+    https://issues.apache.org/jira/browse/KAFKA-9844
+    """
     groups = Groups(max_size=2, initial_rebalance_delay_ms=3_000)
     asked = [groups.joins(requires_known_id=False) for _ in range(5)]
     groups.passes(6_000)
@@ -148,7 +157,7 @@ def test_a_dynamic_member_is_told_its_id_first():
 
 
 def test_clients_that_hang_up_after_their_first_join_leave_no_member_behind():
-    """KAFKA-7824."""
+    """https://issues.apache.org/jira/browse/KAFKA-7824"""
     groups = Groups()
     ids = {groups.joins().answer.member_id for _ in range(20)}
     assert len(ids) == 20
@@ -185,7 +194,12 @@ def test_a_pending_id_holds_the_join_phase_until_it_joins():
 
 
 def test_a_pending_id_that_never_returns_holds_the_join_phase_no_longer_than_its_session():
-    """KAFKA-7909, redpanda#3761: an id that was told and never used held the phase to its end, or for ever."""
+    """An id that was told and never used held the phase to its end, or for ever.
+
+    https://issues.apache.org/jira/browse/KAFKA-7909
+    https://github.com/redpanda-data/redpanda/issues/3761
+    https://github.com/redpanda-data/redpanda/issues/3898
+    """
     groups = Groups()
     (a,) = groups.settled(groups.member())
     told = groups.joins(session_timeout_ms=6_000).answer.member_id
@@ -341,7 +355,13 @@ def test_a_rejoin_with_other_protocols_while_completing_starts_over():
 
 
 def test_a_member_told_that_its_generation_is_old_keeps_its_id():
-    """kafka_ex#554, KAFKA-13419: 22 is no reason to come as a newcomer."""
+    """22 is no reason to come as a newcomer.
+
+    https://github.com/kafkaex/kafka_ex/issues/539
+    https://github.com/kafkaex/kafka_ex/issues/554
+    https://issues.apache.org/jira/browse/KAFKA-13419
+    https://issues.apache.org/jira/browse/KAFKA-9823
+    """
     groups = Groups()
     _, b = groups.settled(*groups.members(2))
     assert (b.beats(generation=1), b.beats(generation=3)) == (22, 22)
@@ -397,7 +417,11 @@ def test_a_member_brings_its_new_timeouts():
 
 @pytest.mark.parametrize("version", [3, 9])
 def test_a_newcomer_whose_join_is_parked_for_five_minutes_is_taken_for_gone(version):
-    """KAFKA-7610, KAFKA-9232: a long rebalance filled with clients that had hung up, below version 4 too."""
+    """A long rebalance filled with clients that had hung up, below version 4 too.
+
+    https://issues.apache.org/jira/browse/KAFKA-7610
+    https://issues.apache.org/jira/browse/KAFKA-9232
+    """
     groups = Groups()
     (a,) = groups.settled(groups.member(rebalance_timeout_ms=1_800_000, session_timeout_ms=1_800_000))
     ghosts = groups.members(3, version=version, rebalance_timeout_ms=1_800_000)
@@ -447,7 +471,10 @@ def test_a_rejoin_with_a_subscription_that_cannot_be_read_is_told_as_no_topics()
 
 
 def test_member_ids_never_repeat():
-    """KAFKA-8715: ids of one instance repeated within a millisecond. Here they come from the shell's uuids."""
+    """Ids of one instance repeated within a millisecond. Here they come from the shell's uuids.
+
+    https://issues.apache.org/jira/browse/KAFKA-8715
+    """
     groups = Groups()
     ids = [groups.joins(instance_id="i0", group_id=GROUP).answer.member_id for _ in range(50)]
     assert len(set(ids)) == 50

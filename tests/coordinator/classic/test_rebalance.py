@@ -17,7 +17,11 @@ DELAY_MS = 3_000
 
 
 def test_members_who_start_together_make_one_generation():
-    """KAFKA-4925, tansu 50e5666: N starting members caused N rebalances."""
+    """N starting members caused N rebalances.
+
+    https://issues.apache.org/jira/browse/KAFKA-4925
+    https://github.com/tansu-io/tansu/commit/50e5666
+    """
     groups = Groups(initial_rebalance_delay_ms=DELAY_MS)
     people = groups.members(10)
     for each in people:
@@ -29,6 +33,7 @@ def test_members_who_start_together_make_one_generation():
 
 
 def test_the_initial_delay_is_extended_while_members_come():
+    """https://github.com/redpanda-data/redpanda/commit/a90cd758"""
     groups = Groups(initial_rebalance_delay_ms=DELAY_MS)
     a, b = groups.members(2)
     a.joins()
@@ -117,7 +122,10 @@ def test_a_session_that_ends_while_others_wait_lets_the_join_phase_end():
 
 
 def test_static_members_that_do_not_come_back_stay_until_their_session_ends():
-    """KAFKA-8220: they were dropped with the dynamic ones."""
+    """They were dropped with the dynamic ones.
+
+    https://issues.apache.org/jira/browse/KAFKA-8220
+    """
     groups = Groups()
     a, b, c = groups.settled(
         groups.member("i0", rebalance_timeout_ms=10_000),

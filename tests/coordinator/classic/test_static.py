@@ -53,7 +53,10 @@ def test_a_leader_that_restarts_is_told_its_old_id_as_leader_before_version_9():
 
 
 def test_a_leader_that_restarts_is_told_the_members_and_to_skip_the_assignment_from_version_9():
-    """KAFKA-13435: a returning leader missed changes of topics."""
+    """A returning leader missed changes of topics.
+
+    https://issues.apache.org/jira/browse/KAFKA-13435
+    """
     groups, a, b = two()
     new = a.restarts()
     new.joins()
@@ -115,7 +118,10 @@ def test_a_lone_static_leader_that_restarts_while_completing_gets_the_next_gener
 
 
 def test_every_restart_gives_another_id_and_one_member_remains():
-    """KAFKA-8500: two processes with one instance id both lived."""
+    """Two processes with one instance id both lived.
+
+    https://issues.apache.org/jira/browse/KAFKA-8500
+    """
     groups, a, _ = two()
     ids = [a.id] + [groups.joins(instance_id="i0").answer.member_id for _ in range(20)]
     assert len(set(ids)) == 21
@@ -187,7 +193,9 @@ def test_a_replaced_id_without_its_instance_is_unknown():
 
 
 def test_a_fenced_member_that_beats_on_does_its_successor_no_harm():
-    """KAFKA-16815."""
+    """https://issues.apache.org/jira/browse/KAFKA-16815
+    https://issues.apache.org/jira/browse/KAFKA-16251
+    """
     _, a, b = two()
     new = b.restarts()
     new.joins()
@@ -265,7 +273,10 @@ def test_an_instance_id_belongs_to_its_group():
 
 
 def test_a_replacement_is_answered_only_when_it_is_durable():
-    """KAFKA-10284: after a move of the coordinator the replaced id was unknown, or fenced."""
+    """After a move of the coordinator the replaced id was unknown, or fenced.
+
+    https://issues.apache.org/jira/browse/KAFKA-10284
+    """
     groups, a, b = two()
     groups.journal.held = True
     new = b.restarts()
@@ -280,7 +291,7 @@ def test_a_replacement_is_answered_only_when_it_is_durable():
 
 
 def test_a_replacement_that_cannot_be_written_leaves_everything_as_it_was():
-    """KAFKA-18263."""
+    """https://issues.apache.org/jira/browse/KAFKA-18263"""
     groups, _, b = two()
     groups.journal.full = True
     new = b.restarts()
