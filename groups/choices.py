@@ -161,3 +161,33 @@ DELIVERY_STATE_TONES = {
     DeliveryState.DELIVERED: "good",
     DeliveryState.GIVEN_UP: "bad",
 }
+
+
+class JobState(models.TextChoices):
+    """Where long work stands. A planned job does nothing until somebody starts it."""
+
+    PLANNED = "planned", "Planned"
+    RUNNING = "running", "Running"
+    DONE = "done", "Done"
+    PARTLY = "partly", "Partly done"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+JOB_STATE_TONES = {
+    JobState.PLANNED: "quiet",
+    JobState.RUNNING: "busy",
+    JobState.DONE: "good",
+    JobState.PARTLY: "warning",
+    JobState.CANCELLED: "quiet",
+}
+
+
+class ItemState(models.TextChoices):
+    """Where one item of a job stands."""
+
+    WAITING = "waiting", "Waiting"
+    DONE = "done", "Done"
+    FAILED = "failed", "Failed"
+
+
+ITEM_STATE_TONES = {ItemState.WAITING: "quiet", ItemState.DONE: "good", ItemState.FAILED: "bad"}

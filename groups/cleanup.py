@@ -17,10 +17,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from groups.audit import audited
+from groups.choices import JobState
 from groups.clusters import Cluster
 from groups.gateway import gateway_of
 from groups.idempotency import KEPT
-from groups.models import Alert, Delivery, IdempotentRequest, OffsetBackup, Rebalance, Token
+from groups.models import Alert, Delivery, IdempotentRequest, Job, OffsetBackup, Rebalance, Token
 from groups.redis_store import redis_client
 from groups.times import now_ms
 from kaas.feed import keys
@@ -96,6 +97,7 @@ def expiry_sweep() -> int:
         OffsetBackup.objects.filter(taken_at__lt=history),
         Alert.objects.filter(resolved_at__lt=history),
         Delivery.objects.filter(ended_at__lt=history),
+        Job.objects.filter(created_at__lt=history).exclude(state=JobState.RUNNING),
     )
     return sum(_delete_some(rows) for rows in over)
 

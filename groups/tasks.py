@@ -16,6 +16,7 @@ from groups import cleanup, history
 from groups.alerts import outbox
 from groups.alerts.evaluation import alerts_evaluate as evaluate
 from groups.clusters import Cluster, clusters
+from groups.jobs import running
 from groups.lag import sampling
 from groups.problems import Problem
 
@@ -50,6 +51,12 @@ def alerts_evaluate() -> None:
 def deliveries_send() -> None:
     """Sends the webhooks' messages that are due."""
     outbox.deliveries_send()
+
+
+@shared_task(name="groups.tasks.jobs_run")
+def jobs_run() -> None:
+    """Gives every running job one step."""
+    running.jobs_run()
 
 
 def _to_the_end(cluster: str) -> None:

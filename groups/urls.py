@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
-from groups.views import access, alerts, clusters, groups, lag, openid
+from groups.views import access, alerts, clusters, groups, jobs, lag, openid
 
 _group = [
     path("lag/", lag.lag, name="lag"),
@@ -16,6 +16,7 @@ _group = [
 _cluster = [
     path("groups/", groups.groups, name="groups"),
     path("groups/<str:group>/", include(_group)),
+    path("groups-delete/", jobs.groups_delete, name="groups_delete"),
     path("topics/", clusters.topics, name="topics"),
     path("topics/<str:topic>/", clusters.topic, name="topic"),
     path("brokers/", clusters.brokers, name="brokers"),
@@ -35,6 +36,9 @@ urlpatterns = [
     path("", clusters.home, name="home"),
     path("clusters/<str:cluster>/", include(_cluster)),
     path("alerts/", include(_alerts)),
+    path("jobs/", jobs.jobs, name="jobs"),
+    path("jobs/<uuid:job>/", jobs.job, name="job"),
+    path("jobs/<uuid:job>/cancel/", jobs.job_cancel, name="job_cancel"),
     path("audit/", access.audit, name="audit"),
     path("tokens/", access.tokens, name="tokens"),
     path("tokens/<int:token>/delete/", access.token_delete, name="token_delete"),

@@ -33,6 +33,7 @@ SCHEDULE_S = {
     "groups.tasks.lag_sweep": 60.0,
     "groups.tasks.alerts_evaluate": 5.0,
     "groups.tasks.deliveries_send": 2.0,
+    "groups.tasks.jobs_run": 1.0,
     "groups.tasks.feed_sweep": 60.0,
     "groups.tasks.expiry_sweep": 300.0,
     "offsets.tasks.armed_resets_sweep": 5.0,

@@ -191,7 +191,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
-    "ENUM_NAME_OVERRIDES": {"LagStatusEnum": "groups.choices.LagStatus"},
+    "ENUM_NAME_OVERRIDES": {
+        f"{name}Enum": f"groups.choices.{name}"
+        for name in ("AlertState", "DeliveryState", "GroupState", "ItemState", "JobState", "LagStatus")
+    },
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "groups.api.schema.complete"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

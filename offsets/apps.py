@@ -9,8 +9,11 @@ class OffsetsConfig(AppConfig):
 
     def ready(self) -> None:
         from groups import extension
+        from groups.jobs.kinds import kinds
         from offsets.live import group_emptied
         from offsets.selectors import armed_reset
+        from offsets.services.reset_many import RESET_MANY
 
+        kinds["groups_reset"] = RESET_MANY
         extension.described_beside["armed_reset"] = armed_reset
         extension.group_emptied.connect(group_emptied, dispatch_uid="armed_resets")

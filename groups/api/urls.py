@@ -21,6 +21,7 @@ from groups.api.groups import (
     RebalanceListView,
     RebalanceView,
 )
+from groups.api.jobs import JobItemListView, JobListView, JobPlanView, JobStartView, JobView
 from groups.api.lag import LagView
 
 CLUSTER = "clusters/<str:cluster>"
@@ -38,6 +39,11 @@ urlpatterns = [
     path(f"{CLUSTER}/topics/", TopicListView.as_view()),
     path(f"{CLUSTER}/topics/<str:topic>/groups/", TopicGroupListView.as_view()),
     path(f"{CLUSTER}/brokers/", BrokerListView.as_view()),
+    path(f"{CLUSTER}/jobs/", JobPlanView.as_view()),
+    path("jobs/", JobListView.as_view()),
+    path("jobs/<uuid:job>/", JobView.as_view()),
+    path("jobs/<uuid:job>/start/", JobStartView.as_view()),
+    path("jobs/<uuid:job>/items/", JobItemListView.as_view()),
     path("alerts/", AlertListView.as_view()),
     path("alerts/rules/", RuleListView.as_view()),
     path("alerts/rules/<int:rule>/", RuleView.as_view()),

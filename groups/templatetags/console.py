@@ -84,6 +84,8 @@ WORDS: dict[str, dict[str, dict[str, str]]] = {
     "lag_state": _worded(choices.LagState.choices, choices.LAG_STATE_TONES),
     "alert": _worded(choices.AlertState.choices, choices.ALERT_STATE_TONES),
     "delivery": _worded(choices.DeliveryState.choices, choices.DELIVERY_STATE_TONES),
+    "job": _worded(choices.JobState.choices, choices.JOB_STATE_TONES),
+    "item": _worded(choices.ItemState.choices, choices.ITEM_STATE_TONES),
     "outcome": _worded(choices.Outcome.choices, OUTCOMES),
     "member": _paired(MEMBER_STATES),
     "broker": _paired(BROKER_STATES),

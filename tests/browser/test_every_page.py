@@ -35,6 +35,8 @@ PAGES = {
     "topic": "/clusters/local/topics/orders/",
     "brokers": "/clusters/local/brokers/",
     "alerts": "/alerts/",
+    "jobs": "/jobs/",
+    "deleting many groups": "/clusters/local/groups-delete/?search=nightly",
     "audit": "/audit/",
     "tokens": "/tokens/",
     "no such page": "/nowhere/",

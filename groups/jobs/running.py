@@ -1,0 +1,107 @@
+"""Running jobs: one small step at a time.
+
+Job: take a job that waits for a worker, do items until the step is over, note each, end the job after the last one.
+Rules: a worker has a job to itself while its lease lasts, which each item renews; a worker that dies loses nothing but that
+time. Items are done in order, in the name of whoever made the job and only as long as they may. A cancelled job stops before
+its next item.
+Must not know: Celery, what kinds of work there are.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+import structlog
+from django.db.models import Q
+from django.utils import timezone
+
+from groups.access import Principal
+from groups.audit import audited
+from groups.authentication import principal_again
+from groups.choices import ItemState, JobState, Outcome
+from groups.jobs.kinds import Item, kinds
+from groups.models import Job, JobItem
+from groups.problems import Problem
+
+LEASE = timedelta(seconds=60)
+"""Longer than any single item takes: the cluster answers or times out well before."""
+
+STEP_S = 5.0
+
+_log = structlog.get_logger(__name__)
+
+
+def jobs_run() -> int:
+    """Gives every running job one step; how many items were done."""
+    now = timezone.now()
+    free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
+    return sum(_step(job) for job in Job.objects.filter(free, state=JobState.RUNNING).order_by("started_at"))
+
+
+def _step(job: Job) -> int:
+    if not _claim(job):
+        return 0
+    done, until = 0, time.monotonic() + STEP_S
+    while (item := job.items.filter(state=ItemState.WAITING).first()) is not None:
+        if time.monotonic() > until or not _renew(job):
+            break
+        _do(job, item)
+        done += 1
+    if item is None:
+        _end(job)
+    Job.objects.filter(pk=job.pk).update(lease_until=None)
+    return done
+
+
+def _claim(job: Job) -> bool:
+    mine = Job.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    return bool(mine.update(lease_until=timezone.now() + LEASE))
+
+
+def _renew(job: Job) -> bool:
+    """Whether the job still runs: it may have been cancelled."""
+    return bool(Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(lease_until=timezone.now() + LEASE))
+
+
+def _do(job: Job, item: JobItem) -> None:
+    try:
+        state, message = ItemState.DONE, kinds[job.kind].act(_asked(job, item))
+    except Problem as problem:
+        state, message = ItemState.FAILED, problem.message
+    except Exception:
+        # A fault in one item must neither end the others nor come back for ever.
+        _log.exception("job_item_failed", job=str(job.pk), group=item.group_id)
+        state, message = ItemState.FAILED, "The console met something it did not expect; the worker's log says more."
+    JobItem.objects.filter(pk=item.pk).update(state=state, message=message)
+
+
+def _asked(job: Job, item: JobItem) -> Item:
+    def remember(note: dict) -> None:
+        JobItem.objects.filter(pk=item.pk).update(note=note)
+
+    return Item(
+        principal=_who(job),
+        cluster=job.cluster,
+        group_id=item.group_id,
+        params=job.params,
+        note=item.note,
+        remember=remember,
+    )
+
+
+def _who(job: Job) -> Principal:
+    """Who made the job, with the rights of this moment: none when the user or the token is gone."""
+    then = Principal(actor=job.actor, user_id=job.user_id, grants=(), token_id=job.token_id)
+    return principal_again(then, timezone.now()) or then
+
+
+def _end(job: Job) -> None:
+    failed = job.items.filter(state=ItemState.FAILED).count()
+    state = JobState.PARTLY if failed else JobState.DONE
+    if not Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(state=state, ended_at=timezone.now()):
+        return
+    before = {"job": str(job.pk), "kind": job.kind}
+    with audited(actor=job.actor, action="job_end", cluster=job.cluster, before=before) as row:
+        row.after = {"items": job.items.count(), "failed": failed}
+        row.outcome = Outcome.PARTLY if failed else Outcome.DONE

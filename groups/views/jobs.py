@@ -1,0 +1,85 @@
+"""The pages of jobs: what one would do, how far it is, what came of each group.
+
+Rules: the groups that a job will work on are named before it is started; the page follows it, and can cancel it.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from groups.access import Principal, cluster_of
+from groups.api.jobs import JobItemParameters
+from groups.api.parameters import GroupListParameters, PageParameters, group_query
+from groups.choices import ItemState
+from groups.jobs import selectors, services
+from groups.problems import Problem
+from groups.views.base import checked_or_problem, given, page, show
+from groups.views.listing import LISTS, pages
+
+DELETE = "groups_delete"
+
+
+@page
+def groups_delete(request: HttpRequest, principal: Principal, cluster: str) -> HttpResponse:
+    """Names the groups of a list that can be deleted, then starts the job that deletes them."""
+    cluster_of(principal, cluster)
+    query = group_query(checked_or_problem(GroupListParameters, given(request.GET, LISTS)))
+    asked = {"kind": DELETE, "query": query, "params": {}}
+    if request.method == "POST":
+        try:
+            job = services.job_plan(principal, cluster, **asked)
+            services.job_start(principal, uuid.UUID(job["id"]))
+        except Problem as problem:
+            context = {"plan": None, "problem": problem.as_dict(), "section": "groups"}
+            status = problem.kind.status
+            return show(request, principal, "jobs/groups_delete.html", context, cluster=cluster, status=status)
+        return redirect("job", job=job["id"])
+    plan = services.job_plan(principal, cluster, **asked, dry_run=True)
+    return show(request, principal, "jobs/groups_delete.html", {"plan": plan, "section": "groups"}, cluster=cluster)
+
+
+@require_GET
+@page
+def jobs(request: HttpRequest, principal: Principal) -> HttpResponse:
+    """One's jobs, the newest first."""
+    asked = checked_or_problem(PageParameters, given(request.GET))
+    rows = selectors.job_list(principal, **asked)
+    found = pages(page=asked["page"], page_size=asked["page_size"], total=rows["total"])
+    return show(request, principal, "jobs/jobs.html", {"rows": rows, "pages": found, "section": "jobs"})
+
+
+@require_GET
+@page
+def job(request: HttpRequest, principal: Principal, job: uuid.UUID) -> HttpResponse:
+    """A job: how far it is, and what came of each group."""
+    asked = checked_or_problem(JobItemParameters, given(request.GET, ["state"]))
+    row = selectors.job_get(principal, job)
+    wanted = {"states": asked.get("state", ()), "page": asked["page"], "page_size": asked["page_size"]}
+    rows = selectors.job_item_list(principal, job, **wanted)
+    context = {
+        "job": row,
+        "over": row["total"] - row["waiting"],
+        "rows": rows,
+        "asked": asked,
+        "states": ItemState.choices,
+        "pages": pages(page=asked["page"], page_size=asked["page_size"], total=rows["total"]),
+        "section": "jobs",
+    }
+    return show(request, principal, "jobs/job.html", context, cluster=row["cluster"])
+
+
+@require_POST
+@page
+def job_cancel(request: HttpRequest, principal: Principal, job: uuid.UUID) -> HttpResponse:
+    """Cancels a job."""
+    try:
+        services.job_cancel(principal, job)
+        messages.success(request, "The job is cancelled: what is done stays done.")
+    except Problem as problem:
+        messages.error(request, problem.message)
+    return redirect("job", job=job)
