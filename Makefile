@@ -12,7 +12,7 @@ SEED ?=
 EXAMPLES ?= 500
 CLAIMS ?= requests rebalance_time records listing latency startup cpu
 
-.PHONY: help up stop token demo test check format lock docs simulate schemathesis \
+.PHONY: help up stop token demo test check format lock docs tour simulate schemathesis \
 	oracle fuzz clients franz-go frames crash bench clean
 
 help: ## this list
@@ -58,6 +58,9 @@ format: $(VENV)/.installed-dev ## format and sort
 lock: $(VENV)/.installed-dev ## pin versions anew from pyproject.toml
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --no-header --no-emit-index-url pyproject.toml -o requirements.txt
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --no-header --no-emit-index-url --extra dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+
+tour: $(VENV)/.installed-dev ## make the pictures of docs/TOUR.md anew
+	@$(BIN)/python -m tests.tour
 
 docs: $(VENV)/.installed-dev ## write the generated pages of docs/ anew
 	@$(BIN)/python manage.py docs

@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "kaasadmin.middleware.SecurityHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "kaasadmin.static_files.StaticFilesMiddleware",
+    "django.middleware.gzip.GZipMiddleware",  # pads at random, so that sizes tell nothing of what a page holds
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

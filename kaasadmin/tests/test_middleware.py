@@ -16,6 +16,15 @@ def test_pages_and_answers_carry_the_headers_that_browsers_heed(db):
         assert response["Referrer-Policy"] == "same-origin" and response["Cross-Origin-Opener-Policy"] == "same-origin"
 
 
+def test_pages_and_answers_are_compressed_for_who_takes_that(admin_user, feed):
+    client = Client(headers={"Accept-Encoding": "gzip"})
+    client.force_login(admin_user)
+    for path in ("/audit/", "/api/schema/"):
+        response = client.get(path)
+        assert response["Content-Encoding"] == "gzip" and response.content[:2] == b"\x1f\x8b"
+    assert "Content-Encoding" not in Client().get("/login/")
+
+
 def test_every_request_has_an_id():
     one, two = Client().get("/healthz"), Client().get("/healthz")
     assert one["X-Request-ID"] != two["X-Request-ID"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Page, expect
 
@@ -137,3 +138,61 @@ def test_a_refusal_is_shown_where_it_was_asked(visitor: Visitor, console: Consol
     page.get_by_role("button", name="PT1H").click()
     page.get_by_role("button", name="Make the plan").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("So long ago PT1H")
+
+
+def test_an_armed_reset_is_applied_the_moment_the_group_empties(
+    visitor: Visitor, console: Console, admin: AdminClient, topic: str, group: str
+) -> None:
+    settings = {"bootstrap.servers": console.broker.address, "group.id": group, "log_level": 0}
+    member = Consumer({**settings, "enable.auto.commit": False})
+    member.subscribe([topic])
+    until(lambda: member.poll(0.1) is not None and len(member.assignment()) == 2, 30)
+    page = visitor.page(console.address(group, "reset/"))
+    page.get_by_label("The log's start").check()
+    page.get_by_role("button", name="Make the plan").click()
+    expect(page.get_by_role("button", name="Apply the plan")).to_be_disabled()
+    expect(page.get_by_role("status")).to_contain_text("stop them first")
+    page.get_by_role("button", name="Arm it").click()
+    expect(page.locator(".notice").filter(has_text="A reset is armed by admin")).to_be_visible()
+    assert committed(admin, group) == [4, 6]
+    member.close()
+    until(lambda: committed(admin, group) == [0, 0], 15)
+    page.reload()
+    expect(page.get_by_text("A reset is armed")).to_have_count(0)
+    page.get_by_role("link", name="Undo").click()
+    page.get_by_role("button", name="Put them back").click()
+    until(lambda: committed(admin, group) == [4, 6])
+
+
+def test_of_two_operators_the_second_is_told_who_was_first(
+    visitor: Visitor, console: Console, admin: AdminClient, group: str
+) -> None:
+    first, second = (visitor.page(console.address(group, "reset/")) for _ in range(2))
+    for page, strategy in ((first, "The log's start"), (second, "The log's end")):
+        page.get_by_label(strategy).check()
+        page.get_by_role("button", name="Make the plan").click()
+    for page in (first, second):
+        page.get_by_role("button", name="Apply the plan").click()
+        page.get_by_role("dialog").get_by_role("button", name="Apply").click()
+    expect(second.get_by_role("alert")).to_contain_text("went from 4 to 0: admin reset them at")
+    assert committed(admin, group) == [0, 0]
+
+
+def test_offsets_go_out_as_a_file_and_come_in_as_one(
+    visitor: Visitor, console: Console, admin: AdminClient, topic: str, group: str, tmp_path: Path
+) -> None:
+    page = visitor.page(console.address(group))
+    with page.expect_download() as started:
+        page.locator("#offsets").get_by_role("link", name="CSV").click()
+    lines = started.value.path().read_text()
+    assert lines == f"{topic},0,4\n{topic},1,6\n" and started.value.suggested_filename == f"{group}.csv"
+    changed = tmp_path / "offsets.csv"
+    changed.write_text(lines.replace(",0,4", ",0,7"))
+    page.goto(console.address(group, "reset/"))
+    page.get_by_label("Lines of topic, partition, offset").check()
+    page.get_by_label("or a file").set_input_files(changed)
+    page.get_by_role("button", name="Make the plan").click()
+    page.get_by_role("button", name="Apply the plan").click()
+    page.get_by_role("dialog").get_by_role("button", name="Apply").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("every partition reads back as asked")
+    assert committed(admin, group) == [7, 6]
