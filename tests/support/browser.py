@@ -42,7 +42,8 @@ NARROW = {"width": 390, "height": 844}
 
 class Console:
     """`with Console(folder) as console: ...console.url...`; `feed` writes what a broker would tell, `broker` is a real one.
-    `collected`: static files are served from one folder and compressed, as `manage.py up` does."""
+    `collected`: static files are served from one folder and compressed, as `manage.py up` does. `web_pid` is the web process.
+    """
 
     def __init__(self, folder: Path, *, collected: bool = False) -> None:
         self.folder = folder
@@ -100,6 +101,7 @@ class Console:
                 stdout=log,
                 stderr=log,
             )
+            self.web_pid = web.pid
             try:
                 until(lambda: web.poll() is not None or self._is_ready(), READY_S)
                 assert web.poll() is None, (self.folder / "web.log").read_text()
