@@ -1,7 +1,7 @@
-"""The groups list as CSV: a line per group and partition, streamed.
+"""The whole groups list, streamed: as CSV a line per group and partition, as JSON lines a line per group.
 
-Rules: what a spreadsheet would run as a formula gets a single quote in front; the rows are those of the list, whatever
-its page.
+Rules: the rows are those of the list, whatever its page, and nothing is held whole. In CSV what a spreadsheet would run as a
+formula gets a single quote in front; in JSON every id is as it is.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
+import msgspec
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 
 from groups.index import GroupRow
 from groups.lag.states import lag_of
 from groups.rows import list_item
-from groups.times import iso
+from groups.times import iso, with_twins
 
+OFFSET_COLUMNS = ("topic", "partition", "committed", "log_start", "log_end", "lag", "lag_state")
 COLUMNS = (
     "cluster",
     "group_id",
@@ -31,29 +34,32 @@ COLUMNS = (
     "total_lag",
     "last_rebalance_at",
     "last_rebalance_cause",
-    "topic",
-    "partition",
-    "committed",
-    "log_start",
-    "log_end",
-    "lag",
-    "lag_state",
+    *OFFSET_COLUMNS,
 )
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _GROUPS_PER_CHUNK = 50
+_json_lines = msgspec.json.Encoder().encode_lines
 
 
-class CsvRenderer(BaseRenderer):
-    """Lets `?format=csv` and `Accept: text/csv` choose this export; the view streams the body itself."""
+class ExportRenderer(BaseRenderer):
+    """Lets `?format=` and `Accept` choose an export; the view streams the body itself."""
 
-    media_type = "text/csv"
-    format = "csv"
     charset = "utf-8"
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> str:
         # Only an error object comes here, and that is JSON whatever was asked for.
         return JSONRenderer().render(data).decode()
+
+
+class CsvRenderer(ExportRenderer):
+    media_type = "text/csv"
+    format = "csv"
+
+
+class JsonLinesRenderer(ExportRenderer):
+    media_type = "application/x-ndjson"
+    format = "jsonl"
 
 
 def safe_cell(value: Any) -> Any:
@@ -62,23 +68,30 @@ def safe_cell(value: Any) -> Any:
 
 
 async def csv_chunks(cluster: str, rows: Iterable[GroupRow]) -> AsyncIterator[str]:
-    """The lines of an export, some dozen groups at a time, so that nothing is held whole and nobody is held up."""
+    """The lines of an export as CSV."""
+    yield _csv_of([COLUMNS])
+    async for some in _portions(rows):
+        yield _csv_of([safe_cell(cell) for cell in line] for row in some for line in _lines(cluster, row))
+
+
+async def json_chunks(cluster: str, rows: Iterable[GroupRow]) -> AsyncIterator[bytes]:
+    """The lines of an export as JSON: a list item each, with its `offsets` per topic and partition."""
+    async for some in _portions(rows):
+        yield _json_lines({**list_item(cluster, row), "offsets": list(_offsets(row))} for row in some)
+
+
+async def _portions(rows: Iterable[GroupRow]) -> AsyncIterator[list[GroupRow]]:
+    """Some dozen groups at a time; the loop serves sockets as well, and they come between two portions."""
+    rest = iter(rows)
+    while some := list(islice(rest, _GROUPS_PER_CHUNK)):
+        yield some
+        await asyncio.sleep(0)
+
+
+def _csv_of(lines: Iterable[Iterable[Any]]) -> str:
     buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(COLUMNS)
-    for count, row in enumerate(rows, start=1):
-        writer.writerows([safe_cell(cell) for cell in line] for line in _lines(cluster, row))
-        if count % _GROUPS_PER_CHUNK == 0:
-            yield _taken(buffer)
-            await asyncio.sleep(0)  # the loop serves sockets as well: they come between two chunks
-    yield _taken(buffer)
-
-
-def _taken(buffer: io.StringIO) -> str:
-    text = buffer.getvalue()
-    buffer.seek(0)
-    buffer.truncate()
-    return text
+    csv.writer(buffer).writerows(lines)
+    return buffer.getvalue()
 
 
 def _lines(cluster: str, row: GroupRow) -> Iterator[list[Any]]:
@@ -99,8 +112,14 @@ def _lines(cluster: str, row: GroupRow) -> Iterator[list[Any]]:
     ]
     if not row.committed:
         yield group + [None] * (len(COLUMNS) - len(group))
+    for offset in _offsets(row):
+        yield [*group, *(offset[name] for name in OFFSET_COLUMNS)]
+
+
+def _offsets(row: GroupRow) -> Iterator[dict[str, Any]]:
     for part in row.committed:
         for partition, committed in part.committed():
             start, end = part.log.known_ends(partition)
             lag = lag_of(committed=committed, log_start=start, log_end=end)
-            yield [*group, part.log.name, partition, committed, start, end, lag.records, lag.state.value]
+            told = (part.log.name, partition, committed, start, end, lag.records, lag.state.value)
+            yield with_twins(dict(zip(OFFSET_COLUMNS, told, strict=True)))

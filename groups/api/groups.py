@@ -10,34 +10,38 @@ from rest_framework.response import Response
 from groups import selectors, services
 from groups.api import serializers as shapes
 from groups.api.base import ApiView, WriteParameters, group_of, member_of
-from groups.api.export import CsvRenderer, csv_chunks
+from groups.api.export import CsvRenderer, JsonLinesRenderer, csv_chunks, json_chunks
 from groups.api.parameters import GroupListParameters, RebalanceListParameters, group_query, rebalance_query
 from groups.api.schema import WRITES, failures
+
+EXPORTS = {CsvRenderer.format: csv_chunks, JsonLinesRenderer.format: json_chunks}
 
 
 class GroupListView(ApiView):
     """The groups of a cluster."""
 
-    renderer_classes = (JSONRenderer, CsvRenderer)
+    renderer_classes = (JSONRenderer, CsvRenderer, JsonLinesRenderer)
 
     @extend_schema(
         operation_id="groups_list",
-        parameters=[GroupListParameters, OpenApiParameter("format", enum=["json", "csv"])],
+        parameters=[GroupListParameters, OpenApiParameter("format", enum=["json", *EXPORTS])],
         responses={
             (200, "application/json"): shapes.GroupList,
             (200, "text/csv"): OpenApiResponse(str, "A line per group and partition."),
+            (200, "application/x-ndjson"): OpenApiResponse(str, "A list item per line, with its `offsets`."),
             **failures(400, 404, 503),
         },
     )
     def get(self, request, cluster: str):
-        """Groups that match, one page at a time; as CSV all of them, with their partitions."""
+        """Groups that match, one page at a time; as CSV and as JSON lines all of them, with their partitions."""
         query = group_query(self.parameters(GroupListParameters))
-        if request.accepted_renderer.format == CsvRenderer.format:
+        renderer = request.accepted_renderer
+        if (chunks := EXPORTS.get(renderer.format)) is not None:
             rows = selectors.group_export(self.principal(), cluster, query)
             return StreamingHttpResponse(
-                csv_chunks(cluster, rows),
-                content_type="text/csv; charset=utf-8",
-                headers={"Content-Disposition": f'attachment; filename="groups-{cluster}.csv"'},
+                chunks(cluster, rows),
+                content_type=f"{renderer.media_type}; charset=utf-8",
+                headers={"Content-Disposition": f'attachment; filename="groups-{cluster}.{renderer.format}"'},
             )
         return Response(selectors.group_list(self.principal(), cluster, query))
 

@@ -1,9 +1,10 @@
-"""GET …/groups/?format=csv."""
+"""GET …/groups/?format=csv and ?format=jsonl."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pytest
 from django.test import AsyncClient
@@ -53,6 +54,40 @@ async def test_it_carries_every_id_and_no_formula(api, listed):
         "'-2",
         "new\nline",
     }
+
+
+async def lines(api, query=""):
+    """The groups of an export as JSON lines, and its headers."""
+    response = await AsyncClient().get(f"{GROUPS}?{query}", headers={"Authorization": f"Bearer {api.token}"})
+    assert response.status_code == 200
+    body = b"".join([chunk async for chunk in response.streaming_content])
+    return [json.loads(line) for line in body.splitlines()], response
+
+
+async def test_json_lines_carry_every_group_whole_and_every_id_as_it_is(api, listed):
+    found, response = await lines(api, "format=jsonl&page_size=2")
+    assert response["Content-Type"] == "application/x-ndjson; charset=utf-8"
+    assert "groups-local.jsonl" in response["Content-Disposition"]
+    assert {row["group_id"] for row in found} == {"shop", "=1+1", '"quoted", comma', "@cmd", "-2", "new\nline"}
+    shop = next(row for row in found if row["group_id"] == "shop")
+    assert [(one["partition"], one["lag"], one["lag_state"]) for one in shop["offsets"]] == [
+        (0, 0, "caught_up"),
+        (1, 6, "lagging"),
+    ]
+    assert shop["total_lag"] == 6 and shop["last_rebalance"]["cause_text"] == "two joined."
+
+
+@pytest.fixture
+def many(async_db, world):
+    for number in range(120):
+        world.group(f"g{number:03d}", {("orders", 0): number})
+    world.read()
+
+
+async def test_an_export_of_many_groups_comes_in_portions(api, many):
+    response = await AsyncClient().get(f"{GROUPS}?format=jsonl", headers={"Authorization": f"Bearer {api.token}"})
+    chunks = [chunk async for chunk in response.streaming_content]
+    assert [chunk.count(b"\n") for chunk in chunks] == [50, 50, 20]
 
 
 async def test_it_is_chosen_by_the_accept_header_too(api, listed):
