@@ -10,9 +10,10 @@ REQUESTS ?= 1000000
 ROUNDS ?= 500
 SEED ?=
 EXAMPLES ?= 500
+SOCKETS ?= 10000
 CLAIMS ?= requests rebalance_time records listing latency startup cpu
 
-.PHONY: help up stop token demo test check format lock docs tour simulate schemathesis \
+.PHONY: help up stop token demo test check format lock docs tour simulate schemathesis sockets \
 	oracle fuzz clients franz-go frames crash bench clean
 
 help: ## this list
@@ -91,6 +92,9 @@ crash: $(VENV)/.installed-dev ## the broker killed under load, full disks, torn 
 
 bench: $(VENV)/.installed-dev ## ratios to a warm Apache Kafka, one table per claim (CLAIMS='requests cpu')
 	@for claim in $(CLAIMS); do $(BIN)/python -m benchmarks.$$claim || exit 1; done
+
+sockets: $(VENV)/.installed-dev ## ten thousand live sockets that never read (SOCKETS=…): memory stays bounded
+	@KAAS_IDLE_SOCKETS=$(SOCKETS) $(BIN)/python -m pytest -q --timeout 900 kaasadmin/tests/test_idle_sockets.py
 
 clean: ## remove what make made (not the data folder)
 	@rm -rf $(VENV) staticfiles .mypy_cache .ruff_cache .import_linter_cache

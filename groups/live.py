@@ -59,6 +59,10 @@ Totals = tuple[int | None, str]
 _log = structlog.get_logger(__name__)
 
 
+class LeftMeanwhile(Exception):
+    """The other side went away while something was on its way to it."""
+
+
 class LiveSocket(AsyncWebsocketConsumer, ABC):
     """What both sockets share: the door, the pump, the pings."""
 
@@ -142,6 +146,8 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
             await self._begin()
             while await self._turn():
                 pass
+        except LeftMeanwhile:
+            pass  # nobody is there to be told, and the server says so to the socket itself
         except (Problem, RedisError, OSError) as problem:
             _log.info("socket_ended", problem=str(problem))
             await self._close_if_open(TRY_AGAIN)
@@ -212,7 +218,14 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         return {}
 
     async def _send(self, message: dict[str, Any]) -> None:
-        await self.send(text_data=encoded(message))
+        await self._send_text(encoded(message))
+
+    async def _send_text(self, text: str) -> None:
+        try:
+            await self.send(text_data=text)
+        except RuntimeError as refused:
+            # The server refuses a message after the other side left, which this socket is told a moment later.
+            raise LeftMeanwhile from refused
 
     @abstractmethod
     async def _send_snapshot(self) -> None:
@@ -266,7 +279,7 @@ class GroupListSocket(LiveSocket):
         if any(map(self._matches, rows)) or (not rows and self._visible(told.group_id)):
             if told.after is not None and told.group_id in self._totals:
                 self._totals[told.group_id] = totals_of(told.after)
-            await self.send(text_data=told.list_text)
+            await self._send_text(told.list_text)
 
     def _vitals(self) -> dict[str, Any]:
         rows, changed = self._feed.index.rows, []

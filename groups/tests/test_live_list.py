@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import structlog
 from asgiref.sync import sync_to_async
 
 from groups import control, live
@@ -230,6 +231,23 @@ async def test_one_that_can_tell_nothing_any_more_is_closed(listen, feed, monkey
     monkeypatch.setattr(live.GroupListSocket, "_send_told", fails)
     feed.group(snapshot("shop"))
     assert await socket.closed() == code
+
+
+async def test_one_that_leaves_while_it_is_told_something_is_no_failure(listen, feed, monkeypatch):
+    async def refused(self, text_data):
+        tried.set()
+        raise RuntimeError("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
+
+    tried, socket = asyncio.Event(), await listen(LIST)
+    await socket.next()
+    monkeypatch.setattr(live.GroupListSocket, "send", refused)
+    with structlog.testing.capture_logs() as logs:
+        feed.group(snapshot("shop"))
+        async with asyncio.timeout(10):
+            await tried.wait()
+        await socket.leave()
+    assert not [line for line in logs if line["event"].startswith("socket_")]
+    assert feed_of("local").hub.count() == 0
 
 
 async def test_it_frees_its_place(listen):

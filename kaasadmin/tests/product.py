@@ -30,11 +30,12 @@ def free_port():
 class Product:
     """A web process, with an administrator's token."""
 
-    def __init__(self, env, port, feed, base=""):
+    def __init__(self, env, port, feed, base, process):
         self.env = env
         self.port = port
         self.feed = feed
         self.base = base
+        self.process = process
         self.token = self.manage("token_create", "test").splitlines()[-1]
 
     def manage(self, *command):
@@ -65,7 +66,7 @@ class Product:
 
 @contextmanager
 def running(valkey, data, db=4, base="", processes=1, **variables):
-    """`processes` web processes under one port's worth of settings each; yields the first, or all when there are several."""
+    """Web processes on one database and one Redis; yields the one, or all of them when there are several."""
     redis_url = f"unix://{valkey}?db={db}"
     env = {**os.environ, "KAAS_DATA": str(data), "REDIS_URL": redis_url, "DATABASE_URL": "", "KAAS_BASE_PATH": base}
     env |= variables
@@ -79,9 +80,9 @@ def running(valkey, data, db=4, base="", processes=1, **variables):
         ports = [free_port() for _ in range(processes)]
         servers = [_serve(env, port) for port in ports]
         try:
-            made = [Product(env, port, feed, base) for port in ports]
-            for product, server in zip(made, servers, strict=True):
-                _until_ready(product, server)
+            made = [Product(env, port, feed, base, server) for port, server in zip(ports, servers, strict=True)]
+            for product in made:
+                _until_ready(product)
             yield made[0] if processes == 1 else made
         finally:
             for server in servers:
@@ -96,10 +97,10 @@ def _serve(env, port):
     return subprocess.Popen([*serve, "--log-level", "warning", "--timeout-graceful-shutdown", "1"], cwd=ROOT, env=env)
 
 
-def _until_ready(product, server):
+def _until_ready(product):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        assert server.poll() is None
+        assert product.process.poll() is None
         try:
             if product.get(f"{product.base}/readyz")[0] == 200:
                 return
