@@ -30,7 +30,7 @@ from groups.problems import FAILED, Problem, not_found
 from groups.query import GroupQuery, group_page, group_rows
 from groups.redis_store import snapshot_of, topic_views
 from groups.rows import describe, list_item, rebalance_row, topics_of
-from groups.times import now_ms
+from groups.times import now_ms, with_twins
 from kaas.feed.types import BrokerView, RebalanceRecord, Snapshot
 
 Row = dict[str, Any]
@@ -245,7 +245,26 @@ def topic_group_list(principal: Principal, cluster_name: str, topic: str) -> Row
     if not answer["items"] and not (known and known.known and principal.sees_all(cluster_name)):
         raise not_found(f"topic {topic}")
     del answer["counters"]
-    return answer
+    items = [with_twins({**item, "topic_lag": _lag_in(feed, item["group_id"], topic)}) for item in answer["items"]]
+    return {**answer, "items": items}
+
+
+def _lag_in(feed: ClusterFeed, group_id: str, topic: str) -> int | None:
+    """A group's lag in one of its topics, null where none is known."""
+    row = feed.index.rows.get(group_id)
+    return next((part.lag()[0] for part in row.committed if part.log.name == topic), None) if row else None
+
+
+def topic_partitions(principal: Principal, cluster_name: str, topic: str) -> list[Row]:
+    """The partitions of a topic with the ends of their logs, null where they are not known; whoever asks has seen who
+    reads it (topic_group_list)."""
+    log = loaded_feed(principal, cluster_name).index.topics.get(topic)
+    rows = []
+    for partition in range(len(log.ends) if log else 0):
+        start, end = log.known_ends(partition)
+        held = None if start is None or end is None else end - start
+        rows.append(with_twins({"partition": partition, "log_start": start, "log_end": end, "records": held}))
+    return rows
 
 
 def broker_list(principal: Principal, cluster_name: str) -> Row:

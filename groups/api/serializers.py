@@ -84,8 +84,12 @@ class GroupList(Listing):
     counters = serializers.DictField(child=serializers.IntegerField(), help_text="Groups by state.")
 
 
+class TopicGroupItem(GroupItem):
+    topic_lag = serializers.IntegerField(allow_null=True, help_text="The group's lag in this topic alone.")
+
+
 class TopicGroupList(Listing):
-    items = GroupItem(many=True)
+    items = TopicGroupItem(many=True)
 
 
 class Assignment(serializers.Serializer):

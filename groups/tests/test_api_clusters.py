@@ -50,6 +50,7 @@ def test_topics_of_invisible_groups_are_not_listed(make_caller, filled):
 def test_a_topic_knows_who_reads_it(api, make_caller, filled):
     answer = api("GET", f"{CLUSTER}/topics/orders/groups/")
     assert [row["group_id"] for row in answer["items"]] == ["ship", "shop"] and "counters" not in answer
+    assert {row["group_id"]: row["topic_lag"] for row in answer["items"]} == {"ship": None, "shop": 6}
     assert api("GET", f"{CLUSTER}/topics/empty/groups/")["items"] == []
     narrow = make_caller("read", group_pattern="shop")
     assert [row["group_id"] for row in narrow("GET", f"{CLUSTER}/topics/orders/groups/")["items"]] == ["shop"]

@@ -329,6 +329,7 @@ def test_topics_and_who_reads_them(visit, listed):
     assert "orders 2 2" in words(visit("/clusters/local/topics/"))
     page = words(visit("/clusters/local/topics/orders/"))
     assert "2 groups read this topic" in page and "Shop-A" in page and "shop-b" in page
+    assert "Partitions 2, 20 records in their logs" in page and "0 0 10 10 1 0 10 10" in page
     visit("/clusters/local/topics/nowhere/", 404)
 
 

@@ -9,7 +9,12 @@ from django.views.decorators.http import require_GET
 from groups import selectors
 from groups.access import Principal
 from groups.views.base import page, show
-from groups.views.listing import columns
+from groups.views.listing import Column, columns
+
+PARTITIONS_SHOWN = 200
+
+TOPIC_LAG = Column(name="topic_lag", label="Lag here", ordering="", aria_sort="", numeric=True)
+"""The column that a topic's page has beside those of the list."""
 
 
 @require_GET
@@ -33,9 +38,19 @@ def topics(request: HttpRequest, principal: Principal, cluster: str) -> HttpResp
 @require_GET
 @page
 def topic(request: HttpRequest, principal: Principal, cluster: str, topic: str) -> HttpResponse:
-    """Who reads this topic."""
+    """A topic: who reads it and how far each is behind in it, and the ends of its logs."""
     rows = selectors.topic_group_list(principal, cluster, topic)
-    context = {"topic": topic, "rows": rows, "columns": columns(""), "section": "topics"}
+    partitions = selectors.topic_partitions(principal, cluster, topic)
+    context = {
+        "topic": topic,
+        "rows": rows,
+        "columns": [*columns(""), TOPIC_LAG],
+        "partitions": partitions[:PARTITIONS_SHOWN],
+        "partition_count": len(partitions),
+        "partitions_hidden": max(0, len(partitions) - PARTITIONS_SHOWN),
+        "records": sum(row["records"] or 0 for row in partitions),
+        "section": "topics",
+    }
     return show(request, principal, "groups/topic.html", context, cluster=cluster)
 
 
