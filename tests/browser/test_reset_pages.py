@@ -79,6 +79,42 @@ def test_a_reset_goes_from_the_plan_to_the_read_back_and_is_undone(
     assert committed(admin, group) == [4, 6]
 
 
+STRATEGIES = {
+    "The log's start": ("", [0, 0], "--to-earliest"),
+    "The log's end": ("", [10, 10], "--to-latest"),
+    "A moment": ("2001-01-01T00:00:00+02:00", [0, 0], "--to-datetime"),
+    "So long ago": ("PT1H", [0, 0], "--by-duration PT1H"),
+    "One offset": ("3", [3, 3], "--to-offset 3"),
+    "By so many records": ("2", [6, 8], "--shift-by 2"),
+    "Where they are": ("", [4, 6], "--to-current"),
+    "Where another group is": ("{other}", [1, 2], "--from-file"),
+    "Lines of topic, partition, offset": ("{topic},0,9\n{topic},1,5", [9, 5], "--from-file"),
+}
+"""Strategy to what is asked of it, where the offsets are then, and the words of Kafka's own tool."""
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_takes_the_offsets_where_it_says(
+    visitor: Visitor, console: Console, admin: AdminClient, topic: str, group: str, strategy: str
+) -> None:
+    value, expected, words = STRATEGIES[strategy]
+    other = ConsumerGroupTopicPartitions(new_id("other"), [TopicPartition(topic, 0, 1), TopicPartition(topic, 1, 2)])
+    admin.alter_consumer_group_offsets([other])[other.group_id].result(10)
+    page = visitor.page(console.address(group, "reset/"))
+    page.get_by_label(strategy).check()
+    if value:
+        field = (
+            page.locator(".strategy", has=page.get_by_label(strategy)).locator(".value").get_by_role("textbox").first
+        )
+        field.fill(value.format(other=other.group_id, topic=topic))
+    page.get_by_role("button", name="Make the plan").click()
+    expect(page.locator("#command")).to_contain_text(words)
+    page.get_by_role("button", name="Apply the plan").click()
+    page.get_by_role("dialog").get_by_role("button", name="Apply").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("every partition reads back as asked")
+    assert committed(admin, group) == expected
+
+
 def test_everything_works_without_scripts(
     visitor: Visitor, console: Console, admin: AdminClient, topic: str, group: str
 ) -> None:
