@@ -33,7 +33,9 @@ def handle(broker: Broker, request: Request) -> None:
 def answer(broker: Broker, request: Request, topic: str, row: Any) -> dict[str, Any]:
     """One partition."""
     try:
-        if not may(request, Operation.DESCRIBE, Kind.TOPIC, topic):
+        if not may(request, Operation.DESCRIBE, Kind.TOPIC, topic) and not may(
+            request, Operation.CLUSTER_ACTION, Kind.CLUSTER
+        ):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         log = partition_of(topic_named(broker.topics.registry, topic), row.partition)
         check_leader_epoch(log, row.current_leader_epoch)

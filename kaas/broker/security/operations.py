@@ -108,14 +108,21 @@ NEEDS: dict[int, tuple[Need, ...]] = {
         Need(Operation.CREATE, Kind.TOPIC, _TOPIC),
         Need(Operation.DESCRIBE_CONFIGS, Kind.TOPIC, None),
     ),
-    apis.DELETE_TOPICS.key: (Need(Operation.DESCRIBE, Kind.TOPIC, _TOPIC), Need(Operation.DELETE, Kind.TOPIC, _TOPIC)),
+    apis.DELETE_TOPICS.key: (  # the first, or both of the others
+        Need(Operation.DELETE, Kind.CLUSTER, _TOPIC),
+        Need(Operation.DESCRIBE, Kind.TOPIC, _TOPIC),
+        Need(Operation.DELETE, Kind.TOPIC, _TOPIC),
+    ),
     apis.DELETE_RECORDS.key: (Need(Operation.DELETE, Kind.TOPIC, _TOPIC),),
     apis.INIT_PRODUCER_ID.key: (  # without a transactional id one of the last two
         Need(Operation.WRITE, Kind.TRANSACTIONAL_ID, _ID),
         Need(Operation.IDEMPOTENT_WRITE, Kind.CLUSTER, _CLUSTER),
         Need(Operation.WRITE, Kind.TOPIC, _CLUSTER),
     ),
-    apis.OFFSET_FOR_LEADER_EPOCH.key: (Need(Operation.DESCRIBE, Kind.TOPIC, _TOPIC),),
+    apis.OFFSET_FOR_LEADER_EPOCH.key: (  # one of the two; the first is what brokers have
+        Need(Operation.CLUSTER_ACTION, Kind.CLUSTER, _TOPIC),
+        Need(Operation.DESCRIBE, Kind.TOPIC, _TOPIC),
+    ),
     apis.ADD_PARTITIONS_TO_TXN.key: (  # from version 4 on it is for brokers
         Need(Operation.WRITE, Kind.TRANSACTIONAL_ID, _ID),
         Need(Operation.WRITE, Kind.TOPIC, _TOPIC),

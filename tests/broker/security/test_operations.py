@@ -9,11 +9,13 @@ from kaas.broker.security.rules import Rule, Rules
 from kaas.wire.apis import (
     APIS,
     CREATE_TOPICS,
+    DELETE_TOPICS,
     DESCRIBE_TRANSACTIONS,
     INIT_PRODUCER_ID,
     LIST_GROUPS,
     LIST_TRANSACTIONS,
     METADATA,
+    OFFSET_FOR_LEADER_EPOCH,
 )
 from tests.broker.handlers.groups import QUICK, commit
 from tests.broker.handlers.topics import create
@@ -23,7 +25,7 @@ from tests.support.in_process import serving
 
 EITHER = {METADATA.key: {Operation.CREATE}, CREATE_TOPICS.key: {Operation.CREATE}}
 """Operations for which one of several rights is enough."""
-WHICHEVER = {INIT_PRODUCER_ID.key, LIST_GROUPS.key}
+WHICHEVER = {INIT_PRODUCER_ID.key, LIST_GROUPS.key, OFFSET_FOR_LEADER_EPOCH.key}
 """APIs of which one right of those with one answer is enough."""
 HIDDEN = {
     (LIST_GROUPS.key, Kind.CLUSTER): GROUP,
@@ -90,6 +92,9 @@ def lost_with(key, need):
     """The rights that must be missing together before one is missed."""
     if key in WHICHEVER:
         return [one for one in NEEDS[key] if one.refusal is need.refusal]
+    if key == DELETE_TOPICS.key:
+        everywhere, *_, last = NEEDS[key]
+        return [everywhere, last if need is everywhere else need]
     if need.operation in EITHER.get(key, ()):
         return [one for one in NEEDS[key] if one.operation is need.operation]
     return [need]
