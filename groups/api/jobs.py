@@ -18,7 +18,7 @@ from groups.jobs import selectors, services
 from groups.jobs.kinds import kinds
 from groups.query import GroupQuery, Regex
 
-_WRITE_FAILURES = failures(400, 403, 404, 409, 503)
+_WRITE_FAILURES = failures(400, 404, 409, 503)
 
 
 class JobFilter(StrictSerializer):

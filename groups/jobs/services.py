@@ -43,7 +43,7 @@ def job_plan(
 ) -> Row:
     """Plans work on the groups that match, as far as they fit the work and the principal may do it.
 
-    Raises Problem: 400 for a filter that asks nothing, parameters that make no sense or too many groups; 404, 403, 503.
+    Raises Problem: 400 for a filter that asks nothing, parameters that make no sense or too many groups; 404, 503.
     """
     cluster = cluster_of(principal, cluster_name)
     found = kinds[kind]

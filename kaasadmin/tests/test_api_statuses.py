@@ -22,7 +22,8 @@ PLAN = {"strategy": "earliest", "value": None, "scope": {"all": True}}
 OFFSETS = {"topics": [{"topic": "orders"}]}
 RULE = {"name": "lag", "kind": "lag", "threshold": 5}
 HOOK = {"name": "pager", "url": "https://example.org/alerts", "secret": "0123456789abcdef"}
-ALERTS = "/api/v1/alerts/"
+ALERTS, JOBS = "/api/v1/alerts/", "/api/v1/jobs/"
+JOB = {"kind": "groups_delete", "filter": {"state": ["Empty"]}}
 TOKEN = {"name": "script", "role": "read"}
 
 CALLS = {
@@ -47,6 +48,12 @@ CALLS = {
     "topics_list": ("GET", f"{CLUSTER}/topics/"),
     "topic_groups_list": ("GET", f"{CLUSTER}/topics/orders/groups/"),
     "brokers_list": ("GET", f"{CLUSTER}/brokers/"),
+    "job_plan": ("POST", f"{CLUSTER}/jobs/", JOB),
+    "jobs_list": ("GET", JOBS),
+    "job_get": ("GET", f"{JOBS}{{job}}/"),
+    "job_cancel": ("DELETE", f"{JOBS}{{job}}/"),
+    "job_start": ("POST", f"{JOBS}{{job}}/start/"),
+    "job_items_list": ("GET", f"{JOBS}{{job}}/items/"),
     "alerts_list": ("GET", ALERTS),
     "alert_rules_list": ("GET", f"{ALERTS}rules/"),
     "alert_rule_create": ("POST", f"{ALERTS}rules/", RULE),
@@ -92,7 +99,8 @@ class Asked:
             api("DELETE", f"{IDLE}offsets/", OFFSETS)
         rule = api("POST", f"{ALERTS}rules/", {**RULE, "name": "other"}, expect=201)["id"]
         webhook = api("POST", f"{ALERTS}webhooks/", {**HOOK, "name": "other"}, expect=201)["id"]
-        made = {"plan": plan, "live_plan": live_plan, "token": token, "rule": rule, "webhook": webhook}
+        job = api("POST", f"{CLUSTER}/jobs/", JOB, expect=201)["id"]
+        made = {"plan": plan, "live_plan": live_plan, "token": token, "rule": rule, "webhook": webhook, "job": job}
         self.address = address.format(**made)
 
     def call(self, query="", caller=None, **headers):
@@ -128,6 +136,7 @@ class Asked:
     def _404(self):
         self.address = self.address.replace("/clusters/local/", "/clusters/nowhere/")
         self.address = re.sub(r"/(tokens|rules|webhooks)/\d+/", r"/\1/999999/", self.address)
+        self.address = re.sub(r"/jobs/[^/]+/", f"/jobs/{uuid.uuid4()}/", self.address)
         if self.body == RULE:
             self.body = {**RULE, "webhook": 999_999}
         return self.call()
