@@ -18,6 +18,8 @@ from tests.support.waiting import until
 COUNT = 6_000
 GROWTH_BYTES = 24 * 2**20
 
+pytestmark = pytest.mark.timeout(600)
+
 
 def test_damaged_requests_of_every_api_do_no_harm(start_broker):
     broker = start_broker(SETTINGS)
