@@ -79,6 +79,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "resource": ("group billing",),
     "role": ("read",),
     "scope": ({"topics": [{"topic": "orders", "partitions": [1]}]},),
+    "secret": ("0123456789abcdef",),
     "session_timeout_ms": (45_000,),
     "rebalance_timeout_ms": (300_000,),
     "snapshot_age_ms": (240,),
@@ -98,6 +99,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "total": (1,),
     "total_lag": (30,),
     "type": ("classic",),
+    "url": ("https://example.org/alerts",),
     "value": (-50,),
     "without_ms": ({"billing-worker-1-5e1c3c52": 120},),
 }

@@ -89,6 +89,6 @@ def test_a_verdict_counts_what_is_there(records):
     found = flapping(records, NOW)
     if found is None:
         return
-    looked = records[: found.of] if found.of < LOOKED_AT else records[:LOOKED_AT]
-    assert TIMES <= found.count <= found.of <= LOOKED_AT
-    assert sum(one.cause == found.cause for one in looked) >= found.count or any(one.also for one in looked)
+    recent = [one for one in records[:LOOKED_AT] if NOW - one.ended_at <= WITHIN_MS]
+    assert TIMES <= found.count <= found.of <= len(recent)
+    assert sum(one.cause == found.cause for one in recent[: found.of]) >= found.count
