@@ -99,6 +99,7 @@ class GroupService:
         )
         self._journal = journal
         self._writer = JournalWriter(journal, self._report)
+        self._handing_over = False
         self._checkpoints = Checkpoints(
             self.coordinator, cluster_folder, journal.folder, settings["kaas.checkpoint.interval.ms"]
         )
@@ -172,6 +173,13 @@ class GroupService:
         self._persisted.append((effect.seq, effect.group_id, effect.record))
         entry = encode_entry(effect.group_id, effect.epoch, effect.seq, records.encode(effect.record))
         self._writer.append(effect.seq, entry)
+        if not self._handing_over:  # once for all that the sockets bring in this round of the loop
+            self._handing_over = True
+            self._loop.call_soon(self._hand_over)
+
+    def _hand_over(self) -> None:
+        self._handing_over = False
+        self._writer.hand_over()
 
     def _report(self, outcome: Outcome) -> None:
         """Called in the journal's thread."""
@@ -211,6 +219,7 @@ class GroupService:
         if self._clock_handle is not None:
             self._clock_handle.cancel()
         self.timers.stop()
+        self._writer.hand_over()
         await self._loop.run_in_executor(None, self._writer.stop)
         await asyncio.sleep(0)  # outcomes that the thread has reported are settled by callbacks that are due now
         await self._checkpoints.stop()

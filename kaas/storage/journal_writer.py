@@ -1,14 +1,16 @@
 """The one thread that writes the journal: group commit.
 
 Job: take all entries that wait, write and flush them at once, report how far it got.
-Rules: entries are written in the order in which they were given. While a flush runs, later entries gather for the
-next one, so the busier the broker, the more entries share a flush. Nothing is retried: a batch that fails is
-reported as failed.
+Rules: entries are written in the order in which they were given, and only once they are handed over: whoever appends
+says when a round of appending is through, so that the thread is woken once per round. While a flush runs, later
+rounds gather for the next one, so the busier the broker, the more entries share a flush. Nothing is retried: a batch
+that fails is reported as failed.
 Must not know: asyncio; `report` is called from this thread, and the event loop is woken by whoever passed it in.
 """
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,50 +31,50 @@ class Outcome:
 
 
 class JournalWriter:
-    """Owns a Journal. `append` may be called from one thread only, the one that the event loop runs in."""
+    """Owns a Journal. `append` and `hand_over` may be called from one thread only, the one that the event loop runs in."""
 
     def __init__(self, journal: Journal, report: Callable[[Outcome], None]) -> None:
         self._journal = journal
         self._report = report
-        self._waiting: list[bytes] = []
+        self._gathered: list[bytes] = []
         self._last = 0
         self._written = 0
-        self._lock = threading.Lock()
-        self._work = threading.Semaphore(0)
-        self._signalled = False
-        self._stopping = False
+        self._rounds: queue.SimpleQueue[tuple[list[bytes], int] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
     def append(self, seq: int, entry: bytes) -> None:
-        """Entries must come with sequence numbers one by one."""
-        with self._lock:
-            self._waiting.append(entry)
-            self._last = seq
-            if self._signalled:
-                return
-            self._signalled = True
-        self._work.release()
+        """Entries must come with sequence numbers one by one. They are not written before `hand_over`."""
+        self._gathered.append(entry)
+        self._last = seq
+
+    def hand_over(self) -> None:
+        """Have written what was appended."""
+        if self._gathered:
+            self._rounds.put((self._gathered, self._last))
+            self._gathered = []
 
     def stop(self) -> None:
-        """Write what waits, then end. Blocks until that is done."""
-        self._stopping = True
-        self._work.release()
+        """Write what was handed over, then end. Blocks until that is done."""
+        self._rounds.put(None)
         self._thread.join()
         self._journal.close()
 
     def _run(self) -> None:
-        while True:
-            self._work.acquire()
-            with self._lock:
-                batch, self._waiting = self._waiting, []
-                first, last = self._written + 1, self._last
-                self._signalled = False
+        stopping = False
+        while not stopping:
+            batch: list[bytes] = []
+            waiting = [self._rounds.get()]
+            waiting += [self._rounds.get() for _ in range(self._rounds.qsize())]
+            for given in waiting:
+                if given is None:
+                    stopping = True
+                else:
+                    batch += given[0]
+                    last = given[1]
             if batch:
-                self._written = last
+                first, self._written = self._written + 1, last
                 self._report(self._write(b"".join(batch), first, last))
-            elif self._stopping:
-                return
 
     def _write(self, batch: bytes, first: int, last: int) -> Outcome:
         try:

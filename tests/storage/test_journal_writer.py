@@ -48,9 +48,11 @@ def slow():
 def test_entries_that_come_while_a_flush_runs_share_the_next_one(slow):
     journal, writer, outcomes = slow
     writer.append(1, b"a")
+    writer.hand_over()
     assert journal.entered.acquire(timeout=DEADLINE_S)
     for seq, entry in ((2, b"b"), (3, b"c"), (4, b"d")):
         writer.append(seq, entry)
+        writer.hand_over()
     journal.let.release()
     assert journal.entered.acquire(timeout=DEADLINE_S)
     journal.let.release()
@@ -59,12 +61,25 @@ def test_entries_that_come_while_a_flush_runs_share_the_next_one(slow):
     assert journal.batches == [b"a", b"bcd"]
 
 
+def test_nothing_is_written_before_it_is_handed_over(slow):
+    journal, writer, outcomes = slow
+    writer.append(1, b"a")
+    writer.append(2, b"b")
+    writer.hand_over()
+    assert journal.entered.acquire(timeout=DEADLINE_S)
+    journal.let.release()
+    assert outcomes.get(timeout=DEADLINE_S) == Outcome(first=1, last=2, file=1)
+    assert journal.batches == [b"ab"]
+
+
 def test_a_batch_that_fails_is_reported_as_failed_and_the_next_one_is_tried(slow):
     journal, writer, outcomes = slow
     journal.error = OSError("full")
     writer.append(1, b"a")
+    writer.hand_over()
     assert journal.entered.acquire(timeout=DEADLINE_S)
     writer.append(2, b"b")
+    writer.hand_over()
     journal.let.release()
     failed = outcomes.get(timeout=DEADLINE_S)
     assert (failed.first, failed.last, failed.error) == (1, 1, journal.error)
@@ -74,11 +89,12 @@ def test_a_batch_that_fails_is_reported_as_failed_and_the_next_one_is_tried(slow
     assert outcomes.get(timeout=DEADLINE_S) == Outcome(first=2, last=2, file=2)
 
 
-def test_a_stop_writes_what_waits_and_closes_the_journal(tmp_path):
+def test_a_stop_writes_what_was_handed_over_and_closes_the_journal(tmp_path):
     outcomes = queue.Queue()
     writer = JournalWriter(Journal(tmp_path), outcomes.put)
     for seq in range(1, 101):
         writer.append(seq, encode_entry("g", 1, seq, b""))
+        writer.hand_over()
     writer.stop()
     ((_, path),) = files_of(tmp_path)
     assert [entry.version for entry in read_file(path, newest=True)] == list(range(1, 101))
