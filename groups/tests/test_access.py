@@ -78,6 +78,10 @@ def test_what_is_invisible_is_not_there_and_what_is_visible_may_be_denied():
 
 
 def test_a_read_only_cluster_takes_no_writes_from_anybody():
+    """One of several ways in forgot to ask: here all stand above one guard.
+
+    https://github.com/kafbat/kafka-ui/issues/1751
+    """
     assert refusal(who(EVERYTHING), Role.OPERATE, FROZEN, "x").kind.name == "read_only"
     assert refusal(who(EVERYTHING), Role.READ, FROZEN, "x") is None
 

@@ -35,6 +35,11 @@ def listed(async_db, world):
 
 
 async def test_it_works(api, listed):
+    """Exports lacked partitions, or had no lag.
+
+    https://github.com/kafbat/kafka-ui/issues/1993
+    https://github.com/kafbat/kafka-ui/issues/1989
+    """
     rows, response = await exported(api, "format=csv&search=shop")
     assert response["Content-Type"].startswith("text/csv") and "groups-local.csv" in response["Content-Disposition"]
     assert [(row["partition"], row["committed"], row["lag"], row["lag_state"]) for row in rows] == [
@@ -65,6 +70,10 @@ async def lines(api, query=""):
 
 
 async def test_json_lines_carry_every_group_whole_and_every_id_as_it_is(api, listed):
+    """Describing all groups took a loop in a shell.
+
+    https://github.com/redpanda-data/redpanda/issues/17710
+    """
     found, response = await lines(api, "format=jsonl&page_size=2")
     assert response["Content-Type"] == "application/x-ndjson; charset=utf-8"
     assert "groups-local.jsonl" in response["Content-Disposition"]

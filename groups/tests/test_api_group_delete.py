@@ -43,6 +43,10 @@ def test_it_leaves_an_audit_row_and_keeps_the_offsets(api, shop):
 
 
 def test_it_keeps_nothing_of_a_group_without_offsets(api, world):
+    """A group without offsets could not be deleted.
+
+    https://github.com/redpanda-data/console/issues/458
+    """
     world.group("shop")
     assert api("DELETE", GROUP)["offsets"] == []
     assert not OffsetBackup.objects.exists()

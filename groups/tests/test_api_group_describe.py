@@ -113,6 +113,10 @@ def test_it_shows_raw_bytes_of_what_cannot_be_decoded(api, world):
 
 
 def test_it_passes_on_a_state_that_nobody_here_knows(api, world):
+    """A word that is new in Kafka was shown as UNKNOWN.
+
+    https://github.com/kafbat/kafka-ui/issues/1950
+    """
     world.group("shop", members=[member_view("one-1")], state="Dreaming")
     assert api("GET", GROUP)["state"] == "Dreaming"
 

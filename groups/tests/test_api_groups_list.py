@@ -160,6 +160,10 @@ def test_it_names_a_broker_that_is_silent(api, listed):
 
 
 def test_it_answers_on_when_it_is_cut_off_and_says_so(api, listed, settings, monkeypatch):
+    """Old numbers looked like new ones.
+
+    https://github.com/kafbat/kafka-ui/issues/1055
+    """
     settings.KAAS_REDIS_URL = "unix:///nowhere/valkey.sock"
     monkeypatch.setattr(feed_of("local").reader, "is_cut_off", lambda: True)
     answer = api("GET", GROUPS)
@@ -167,6 +171,10 @@ def test_it_answers_on_when_it_is_cut_off_and_says_so(api, listed, settings, mon
 
 
 def test_it_names_a_group_whose_state_cannot_be_read(api, world):
+    """One group that could not be described failed the whole list.
+
+    https://github.com/kafbat/kafka-ui/issues/1980
+    """
     world.group("torn", error="bad checksum")
     world.read()
     answer = api("GET", GROUPS)

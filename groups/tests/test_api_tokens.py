@@ -21,6 +21,9 @@ def request(**more):
 
 
 def test_it_works(api, world):
+    """https://github.com/kafbat/kafka-ui/issues/532
+    https://github.com/kafbat/kafka-ui/issues/659
+    """
     world.read()
     made = api("POST", TOKENS, request(), expect=201)
     assert made["token"].startswith("kaas_") and made["role"] == "read" and made["owner"] == "admin"

@@ -42,6 +42,11 @@ def test_a_row_holds_what_lists_show(index):
 
 
 def test_lag_follows_the_ends_without_a_new_snapshot(index):
+    """Lag stood still as soon as nobody committed any more.
+
+    https://github.com/linkedin/Burrow/issues/58
+    https://github.com/linkedin/Burrow/issues/287
+    """
     row = put(index, "shop", offsets={("orders", 0): 4})
     assert (row.total_lag(), row.lag_status()) == (None, "unknown")
     topic(index, "orders", (0, 10))
@@ -53,6 +58,11 @@ def test_lag_follows_the_ends_without_a_new_snapshot(index):
 
 
 def test_the_ends_in_a_snapshot_count_until_newer_ones_come(index):
+    """A new group had no lag until the next round of a scraper, where Kafka's own tool says a number.
+
+    https://github.com/kafbat/kafka-ui/issues/675
+    https://github.com/provectus/kafka-ui/issues/4503
+    """
     row = put(index, "shop", offsets={("orders", 0): offset_view(10, log_start=0, log_end=10)}, at=5)
     assert row.total_lag() == 0
     topic(index, "orders", (0, 8), at=4)

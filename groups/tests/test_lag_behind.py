@@ -111,4 +111,8 @@ def test_the_longest_counts_and_one_unknown_makes_all_unknown():
     ],
 )
 def test_it_is_said_with_its_resolution(one, text):
+    """A time was told more finely than it was measured.
+
+    https://github.com/seglo/kafka-lag-exporter/issues/353
+    """
     assert behind_text(one) == text

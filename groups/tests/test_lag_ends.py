@@ -26,6 +26,10 @@ def view(rows, at=1):
 
 @given(VIEWS, COMMITTED)
 def test_the_short_way_gives_what_the_one_lag_function_gives(views, committed):
+    """Two ways to count gave two numbers for one group.
+
+    https://github.com/birdayz/kaf/issues/303
+    """
     log = TopicLog("t")
     offsets = offsets_of(log, committed)
     for at, rows in enumerate(views, start=1):

@@ -249,6 +249,11 @@ def test_age_comes_from_the_finest_samples_that_reach_back(clock):
 
 
 def test_what_is_older_than_the_samples_is_at_least_so_old(clock):
+    """A rewound group showed years, or no more than the window.
+
+    https://github.com/seglo/kafka-lag-exporter/issues/496
+    https://github.com/themoah/klag/issues/30
+    """
     clock.sample(committed=0, log_end=500)
     clock.sample(log_end=600)
     found = behind_of("local", {("orders", 0): (100, 600)}, clock.now)["orders", 0]

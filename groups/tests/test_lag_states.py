@@ -33,12 +33,21 @@ OFFSET = st.integers(min_value=0, max_value=2**62)
     ],
 )
 def test_each_place_of_a_commit_has_its_own_word(committed, start, end, state, records, lost):
+    """What was committed nowhere (-1) was subtracted like an offset.
+
+    https://github.com/danielqsj/kafka_exporter/issues/17
+    """
     lag = lag_of(committed=committed, log_start=start, log_end=end)
     assert (lag.state, lag.records, lag.lost) == (state, records, lost)
 
 
 @given(OFFSET, OFFSET, OFFSET)
 def test_lag_is_never_negative_and_zero_only_at_the_end(committed, one, two):
+    """Lists showed negative lag, of commits past the end or of ends that were read before the commit.
+
+    https://github.com/provectus/kafka-ui/issues/4143
+    https://github.com/redpanda-data/redpanda/issues/4589
+    """
     start, end = sorted((one, two))
     lag = lag_of(committed=committed, log_start=start, log_end=end)
     assert lag.records is None or lag.records >= 0
@@ -67,5 +76,10 @@ def states(*places):
     ],
 )
 def test_a_group_has_the_sum_of_what_is_known_and_one_status(places, members, total, status):
+    """A partition without a commit counted as its whole log, and spoiled every sum.
+
+    https://github.com/seglo/kafka-lag-exporter/issues/37
+    https://github.com/seglo/kafka-lag-exporter/issues/45
+    """
     whole = group_lag(states(*places), has_members=members)
     assert (whole.total, whole.status) == (total, status)

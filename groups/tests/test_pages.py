@@ -24,6 +24,18 @@ GROUPS = "/clusters/local/groups/"
 ODD = [
     *("a/b", "..", "%2F", "%", " lead and trail ", "é 😀", "<script>alert(1)</script>", "=1+1", "a\nb", "~tilde"),
     *("x" * 300, '"quoted", comma', "", "delete", "\u202egnp"),
+    *(
+        "a_#b",
+        "dc-1/pending",
+        "data/x:y",
+        "a&b",
+        "com.example.app.v1",
+        "Foo`1[[A, B]]",
+        "lag",
+        "csv",
+        "paged",
+        "topics",
+    ),
 ]
 
 
@@ -154,6 +166,10 @@ def test_nothing_found_offers_the_way_back_and_nothing_there_the_way_on(visit, l
 
 
 def test_an_empty_cluster_says_how_to_point_a_client_at_it(visit, world):
+    """A cluster on which nobody had committed yet was an error.
+
+    https://issues.apache.org/jira/browse/KAFKA-2857
+    """
     world.read()
     page = words(visit(GROUPS))
     assert "No consumer group yet" in page and "bootstrap.servers=127.0.0.1:9092" in page
@@ -172,6 +188,16 @@ def test_a_silent_broker_is_said_on_every_page(visit, listed):
 
 @pytest.mark.parametrize("group_id", ODD)
 def test_any_id_is_listed_linked_and_opened(visit, world, group_id):
+    """Elsewhere such ids were cut, decoded twice, taken for a file or for a page's own name.
+
+    https://github.com/redpanda-data/console/issues/555
+    https://github.com/redpanda-data/console/issues/611
+    https://github.com/tchiotludo/akhq/issues/1101
+    https://github.com/tchiotludo/akhq/issues/1184
+    https://github.com/streamshub/console/issues/633
+    https://github.com/streamshub/console/issues/1891
+    https://github.com/provectus/kafka-ui/issues/4456
+    """
     world.group(group_id, {("orders", 0): 3})
     world.read()
     page = visit(GROUPS)
@@ -201,6 +227,12 @@ def test_actions_stay_visible_with_their_reason(visit, listed):
 
 
 def test_lag_that_has_no_number_is_never_drawn_as_one(visit, world):
+    """One deleted topic ended the page or the command, and an unknown lag was drawn as -1.
+
+    https://github.com/yahoo/CMAK/issues/671
+    https://issues.apache.org/jira/browse/KAFKA-17218
+    https://github.com/redpanda-data/console/issues/161
+    """
     world.topic("orders", 10, 10, 10, 0)
     world.group("g", {("orders", 0): 10, ("orders", 1): 15, ("orders", 3): 0})
     world.feed.group(
@@ -218,11 +250,30 @@ def test_lag_that_has_no_number_is_never_drawn_as_one(visit, world):
 
 
 def test_bytes_that_cannot_be_decoded_are_shown_raw(visit, world):
+    """Other assignors, and workers of Connect, ended the page.
+
+    https://github.com/redpanda-data/console/issues/21
+    https://github.com/twmb/franz-go/issues/100
+    https://github.com/didi/KnowStreaming/issues/459
+    """
     odd = member_view("m-1", subscription=None, subscription_raw="AAE=", assignment=None, assignment_raw="AAI=")
     world.group("connect", members=[odd])
     world.read()
     page = visit(f"{GROUPS}connect/")
     assert "<code>AAE=</code>" in page and "<code>AAI=</code>" in page
+
+
+def test_a_member_that_owns_nothing_is_shown_as_any_other(visit, world):
+    """Such members were left out, or their missing list ended the page.
+
+    https://github.com/redpanda-data/console/issues/2087
+    https://issues.apache.org/jira/browse/KAFKA-3144
+    """
+    idle = member_view("idle-1", {}, subscription=["orders"])
+    world.group("g", {("orders", 0): 3}, members=[member_view("busy-1", {"orders": [0]}), idle])
+    world.read()
+    page = words(visit(f"{GROUPS}g/"))
+    assert "Members 2" in page and "busy busy-1" in page and "idle idle-1" in page
 
 
 def test_a_running_rebalance_says_whom_it_waits_for(visit, world):
@@ -316,6 +367,7 @@ def test_what_is_not_granted_is_not_there(db, listed):
 
 
 def test_forms_need_their_token(admin_user, listed):
+    """https://github.com/yahoo/CMAK/issues/935"""
     client = Client(enforce_csrf_checks=True)
     client.force_login(admin_user)
     response = client.post(f"{GROUPS}Shop-A/delete/")
@@ -334,6 +386,10 @@ def test_topics_and_who_reads_them(visit, listed):
 
 
 def test_a_topic_that_is_gone_is_marked(visit, world):
+    """Offsets that outlive their topic killed the page.
+
+    https://github.com/tchiotludo/akhq/issues/216
+    """
     world.group("g", {("gone", 0): 1, ("a/b", 0): 1})
     world.read()
     page = words(visit("/clusters/local/topics/"))

@@ -34,6 +34,7 @@ def test_the_readers_run_with_the_server(product):
 
 
 def test_links_stand_below_the_base_path(product):
+    """https://github.com/confluentinc/cp-all-in-one/issues/154"""
     status, body = product.get(f"{BASE}/login/")
     assert status == 200 and f"{BASE}/".encode() in body
     assert product.get(f"{BASE}/api/v1/nothing/")[0] == 404

@@ -38,6 +38,11 @@ def test_it_works(api, shop):
 
 
 def test_each_kind_of_lag_has_its_own_word(api, world):
+    """One partition without a leader took everything with it.
+
+    https://github.com/redpanda-data/console/issues/2573
+    https://github.com/redpanda-data/console/issues/2327
+    """
     world.feed.topic("t", (0, 10), (0, 10), (5, 10), (0, 10), (0, 0), None)
     world.group("shop", {("t", p): o for p, o in enumerate((10, 4, 2, 15, 0, 3))})
     rows = api("GET", OFFSETS)["items"]
@@ -54,6 +59,12 @@ def test_each_kind_of_lag_has_its_own_word(api, world):
 
 
 def test_partitions_that_are_owned_without_a_commit_are_shown(api, world):
+    """They vanished, and with them whole groups that commit elsewhere.
+
+    https://github.com/redpanda-data/console/issues/788
+    https://github.com/redpanda-data/console/issues/447
+    https://issues.apache.org/jira/browse/KAFKA-7141
+    """
     world.topic("orders", 10, 10)
     world.group("shop", {("orders", 0): 10}, members=[member_view("one-1", {"orders": [0, 1]})])
     zero, one = api("GET", OFFSETS)["items"]
@@ -62,6 +73,10 @@ def test_partitions_that_are_owned_without_a_commit_are_shown(api, world):
 
 
 def test_the_newer_of_snapshot_and_topic_gives_the_ends(api, world):
+    """An open transaction looked like a consumer that does not read: both ends are told.
+
+    https://github.com/softwaremill/klag-exporter/issues/104
+    """
     now = now_ms()
     world.feed.topic("orders", (0, 8), at=now - 1_000)
     fresh = offset_view(10, log_start=0, log_end=10, last_stable=9)
@@ -70,6 +85,36 @@ def test_the_newer_of_snapshot_and_topic_gives_the_ends(api, world):
     assert (row["log_end"], row["last_stable"], row["lag_state"]) == (10, 9, "caught_up")
     world.feed.topic("orders", (0, 12), at=now + 1_000)
     assert api("GET", OFFSETS)["items"][0]["log_end"] == 12
+
+
+def test_a_topic_tells_the_same_lag_as_its_group(api, shop):
+    """The page of a topic said -56 where the page of the group said 50.
+
+    https://github.com/birdayz/kaf/issues/303
+    """
+    shop.group("ahead", {("orders", 0): 99, ("orders", 1): 3})
+    shop.read()
+    told = {row["group_id"]: row["topic_lag"] for row in api("GET", f"{CLUSTER}/topics/orders/groups/")["items"]}
+    for group_id, lag in told.items():
+        rows = api("GET", f"{CLUSTER}/groups/{group_id}/offsets/")["items"]
+        assert lag == sum(row["lag"] or 0 for row in rows if row["topic"] == "orders")
+    assert told == {"shop": 6, "ahead": 7}
+
+
+def test_a_topic_that_no_member_reads_any_more_is_owned_by_nobody_and_can_be_dropped(api, world):
+    """Its lag grew until the retention, and nothing could be done about it while the group lived.
+
+    https://github.com/themoah/klag/issues/92
+    https://github.com/provectus/kafka-ui/issues/4381
+    """
+    world.topic("orders", 10)
+    world.topic("left", 10)
+    world.group("shop", {("orders", 0): 4, ("left", 0): 4}, members=[member_view("one-1", {"orders": [0]})])
+    world.gateway.groups["shop"].topics = {"orders"}
+    rows = by_partition(api("GET", OFFSETS))
+    assert (rows["left", 0]["owner"], rows["orders", 0]["owner"]) == (None, "one-1")
+    assert api("DELETE", OFFSETS, scope(("left", None)))["items"][0]["error"] is None
+    assert list(world.gateway.offsets("shop")) == [("orders", 0)]
 
 
 def test_numbers_that_a_double_cannot_hold_are_texts_too(api, world):
@@ -101,6 +146,18 @@ def test_it_deletes_a_topic_and_what_was_never_committed_needs_nothing(api, shop
         ("orders", 1, 4),
     ]
     assert list(shop.gateway.offsets("shop")) == [("bills", 0)]
+
+
+def test_a_topic_that_is_gone_is_deleted_by_what_was_committed_in_it(api, world):
+    """Where partitions came from the topic, there were none to delete. A broker that refuses is told.
+
+    Read in the source of https://github.com/tchiotludo/akhq
+    """
+    world.group("shop", {("gone", 2): 5, ("gone", 7): 6})
+    world.gateway.codes.update({("gone", 2): ErrorCode.NONE, ("gone", 7): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+    rows = by_partition(api("DELETE", OFFSETS, scope(("gone", None))))
+    assert rows["gone", 2]["error"] is None and rows["gone", 7]["error"]["code_number"] == 3
+    assert list(world.gateway.offsets("shop")) == [("gone", 7)]
 
 
 def test_it_only_tells_in_a_dry_run(api, shop):
@@ -139,6 +196,10 @@ def test_what_fails_in_part_is_said_per_partition(api, shop):
     ],
 )
 def test_a_body_that_names_nothing_deletes_nothing(api, shop, body):
+    """Nothing was taken for everything.
+
+    https://github.com/redpanda-data/redpanda/issues/11926
+    """
     api("DELETE", OFFSETS, body, expect=400)
     assert len(shop.gateway.offsets("shop")) == 3
 

@@ -55,6 +55,11 @@ def test_it_works(api, shop):
 
 
 def test_it_is_applied_and_read_back(api, shop):
+    """What was asked and what was written differed, and nobody looked.
+
+    https://github.com/kafbat/kafka-ui/issues/409
+    https://github.com/provectus/kafka-ui/issues/4453
+    """
     done = apply(api, make(api, "offset", 3))
     assert done["outcome"] == "applied"
     assert [(row["before"], row["after"], row["read_back"], row["error"]) for row in done["items"]] == [
@@ -108,6 +113,10 @@ def test_offsets_outside_the_plan_may_move(api, shop):
 
 
 def test_a_live_group_is_planned_but_not_applicable(api, shop):
+    """Success was told while the group went on as before.
+
+    https://github.com/deviceinsight/kafkactl/issues/43
+    """
     shop.group("shop", {("orders", 0): 4}, members=[member_view("one-1", {"orders": [0]})])
     plan = make(api)
     assert plan["applicable"] is False and "1 live member (one)" in plan["reason"] and plan["items"]
@@ -116,6 +125,10 @@ def test_a_live_group_is_planned_but_not_applicable(api, shop):
 
 
 def test_members_that_came_after_all_are_a_sentence_and_the_plan_stays(api, shop):
+    """The bare code is no answer.
+
+    https://github.com/redpanda-data/redpanda/issues/5277
+    """
     plan = make(api)
     shop.gateway.groups["shop"].members = {"late": None}
     problem = apply(api, plan, expect=409)
@@ -126,6 +139,10 @@ def test_members_that_came_after_all_are_a_sentence_and_the_plan_stays(api, shop
 
 
 def test_what_fails_in_part_is_said_per_partition(api, shop):
+    """Errors of partitions were passed over as success.
+
+    https://github.com/DataDog/integrations-core/issues/24165
+    """
     plan = make(api)
     shop.gateway.codes["orders", 1] = ErrorCode.KAFKA_STORAGE_ERROR
     done = apply(api, plan)
@@ -137,6 +154,10 @@ def test_what_fails_in_part_is_said_per_partition(api, shop):
 
 
 def test_what_reads_back_otherwise_is_said(api, shop, monkeypatch):
+    """Done was said where nothing had changed.
+
+    https://github.com/birdayz/kaf/issues/91
+    """
     plan = make(api)
     monkeypatch.setattr(
         shop.gateway, "commit_offsets", lambda group_id, targets: dict.fromkeys(targets, ErrorCode.NONE)
@@ -167,6 +188,10 @@ def test_a_cluster_that_is_away_before_the_write_leaves_the_plan(api, shop):
 
 
 def test_groups_never_seen_can_be_given_offsets(api, shop):
+    """Dead was refused, though nobody lives there.
+
+    https://github.com/deviceinsight/kafkactl/issues/217
+    """
     fresh = f"{CLUSTER}/groups/fresh/reset-plans/"
     plan = api("POST", fresh, body(scope={"topics": [{"topic": "orders"}]}), expect=201)
     assert plan["state"] == "Dead" and plan["applicable"] is True
@@ -243,6 +268,10 @@ def test_a_topic_or_partition_that_is_not_there_is_404(api, shop, topic):
 
 
 def test_all_of_a_group_that_is_not_there_is_404(api, world):
+    """A reset of a group that never was waited for ever.
+
+    https://github.com/aklivity/zilla/issues/2532
+    """
     api("POST", f"{CLUSTER}/groups/ghost/reset-plans/", body(), expect=404)
 
 

@@ -183,6 +183,10 @@ def test_undo_shows_what_it_would_put_back_and_does_it_once(client, shop):
 
 
 def test_offsets_are_deleted_by_topic_and_partition(client, shop):
+    """The button of a topic did nothing.
+
+    https://github.com/redpanda-data/console/issues/2002
+    """
     address = f"{GROUP}offsets/delete/"
     assert "Delete committed offsets?" in words(client.get(address))
     response = client.post(address, {"topic": "orders", "partitions:orders": "1"})

@@ -66,6 +66,11 @@ def test_each_strategy_takes_offsets_somewhere(gateway, strategy, value, expecte
 
 
 def test_what_was_moved_says_so_and_what_was_not_says_nothing(gateway):
+    """A time in the future committed -1.
+
+    https://github.com/redpanda-data/redpanda/issues/6234
+    https://github.com/birdayz/kaf/issues/103
+    """
     assert plan(gateway, "offset", 99)["orders", 0].note == "Offset 99 lies past the log's end: 10 instead."
     assert plan(gateway, "shift", -5)["orders", 0].note == "Offset -1 lies before the log's start: 0 instead."
     assert "no record at or after" in plan(gateway, "timestamp", "9999-01-01T00:00:00Z")["orders", 0].note
@@ -139,6 +144,9 @@ def test_a_topic_that_is_gone_but_committed_is_planned_as_not_to_be_judged(gatew
     ("strategy", "value"), [("latest", None), ("timestamp", "2026-01-01T00:00:00Z"), ("offset", 3)]
 )
 def test_a_partition_without_a_leader_fails_alone(gateway, strategy, value):
+    """https://issues.apache.org/jira/browse/KAFKA-19435
+    https://issues.apache.org/jira/browse/KAFKA-19500
+    """
     gateway.codes["orders", 1] = ErrorCode.LEADER_NOT_AVAILABLE
     items = plan(gateway, strategy, value)
     assert items["orders", 1].after is None and items["orders", 0].after is not None
@@ -152,6 +160,7 @@ def test_a_partition_without_a_leader_fails_alone(gateway, strategy, value):
     st.integers(0, 2**62),
 )
 def test_no_plan_leaves_the_log_or_writes_a_sentinel(count, start, strategy, value, held):
+    """https://github.com/redpanda-data/console/issues/1850"""
     gateway = MemoryGateway()
     gateway.topic("t", count, start=start)
     value = None if strategy in ("earliest", "latest", "current") else abs(value) if strategy == "offset" else value

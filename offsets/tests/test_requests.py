@@ -35,6 +35,10 @@ def read(strategy, value=None, scope=None):
     ],
 )
 def test_each_strategy_has_its_kind_of_value(strategy, value, typed):
+    """A strategy was refused for a field that it does not have.
+
+    https://github.com/provectus/kafka-ui/issues/916
+    """
     request = read(strategy, value)
     assert request.value == typed and request.raw == {"strategy": strategy, "value": value, "scope": ALL}
 

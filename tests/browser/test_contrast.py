@@ -42,6 +42,10 @@ def test_black_on_white_is_21() -> None:
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("ink", ["ink", "soft", "faint", "accent", *TONES])
 def test_text_is_readable_on_every_surface(ink: str, surface: str, shade: str) -> None:
+    """https://github.com/kafbat/kafka-ui/issues/1773
+    https://github.com/kafbat/kafka-ui/issues/1774
+    https://github.com/kafbat/kafka-ui/issues/881
+    """
     assert contrast(ink, surface, shade) >= READABLE
 
 

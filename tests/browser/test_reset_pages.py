@@ -155,6 +155,12 @@ def test_deleting_asks_in_a_dialog_that_says_what_is_lost(
 
 
 def test_a_moment_is_picked_in_ones_zone_and_read_back_in_utc(visitor: Visitor, console: Console, group: str) -> None:
+    """The picker and the page meant different zones and named none.
+
+    https://github.com/tchiotludo/akhq/issues/1400
+    https://github.com/kafbat/kafka-ui/issues/435
+    https://github.com/kafbat/kafka-ui/issues/1230
+    """
     page = visitor.page(console.address(group, "reset/"), timezone_id="Asia/Kolkata")
     page.get_by_label("A moment").check()
     page.locator("#moment").fill("2026-01-01T05:30:00")
@@ -165,6 +171,10 @@ def test_a_moment_is_picked_in_ones_zone_and_read_back_in_utc(visitor: Visitor, 
 
 
 def test_a_refusal_is_shown_where_it_was_asked(visitor: Visitor, console: Console, group: str) -> None:
+    """A reset that failed said nothing.
+
+    https://github.com/tchiotludo/akhq/issues/1807
+    """
     page = visitor.page(console.address(group, "reset/"))
     page.get_by_label("So long ago").check()
     page.locator("#value_duration").fill("soon")

@@ -5,7 +5,7 @@ import pytest
 from kaas.consumer.admin import EARLIEST, LATEST, REMOVAL_REASON, Admin
 from kaas.coordinator.announcements import MemberChange
 from kaas.errors import ErrorCode, KafkaError
-from kaas.wire.apis import FIND_COORDINATOR, LEAVE_GROUP, METADATA, OFFSET_FETCH
+from kaas.wire.apis import FIND_COORDINATOR, LEAVE_GROUP, LIST_OFFSETS, METADATA, OFFSET_FETCH
 from tests.broker.handlers.groups import QUICK, leave, stable
 from tests.broker.handlers.topics import create, produce
 from tests.consumer.scripted import Scripted, scripted
@@ -129,6 +129,30 @@ async def test_offsets_are_found_by_time(desk):
     assert (found["u", 0].code, found["t", 7].code) == (unknown, unknown)
     assert (await admin.list_offsets({("t", 0): EARLIEST}, read_committed=True))["t", 0].offset == 0
     assert (await admin.list_offsets({("t", 0): 9_000}))["t", 0].offset == -1
+
+
+async def test_times_are_looked_up_with_one_request_for_all_partitions_of_a_broker():
+    """A request for each partition kept brokers busy for minutes.
+
+    https://github.com/redpanda-data/redpanda/issues/6083
+    """
+
+    def answer(key, version, message):
+        if key == METADATA.key:
+            rows = [{"error_code": 0, "partition_index": p, "leader_id": 1} for p in range(30)]
+            broker_row = {"node_id": 1, "host": "127.0.0.1", "port": broker.port}
+            return {"brokers": [broker_row], "topics": [{"name": "t", "error_code": 0, "partitions": rows}]}
+        rows = [
+            {"partition_index": row.partition_index, "error_code": 0, "timestamp": row.timestamp, "offset": 7}
+            for row in message.topics[0].partitions
+        ]
+        return {"topics": [{"name": "t", "partitions": rows}]}
+
+    broker = Scripted(answer)
+    async with scripted(broker), Admin(broker.address) as admin:
+        found = await admin.list_offsets({("t", p): 1_500 for p in range(30)})
+    assert {row.offset for row in found.values()} == {7} and len(found) == 30
+    assert [key for key, _ in broker.asked].count(LIST_OFFSETS.key) == 1
 
 
 async def test_a_partition_without_a_leader_fails_alone():

@@ -214,7 +214,9 @@ def test_commits_survive_a_restart_beside_what_comes_later():
 
 
 def test_a_simple_group_is_listed_after_a_restart():
-    """https://issues.apache.org/jira/browse/KAFKA-20254"""
+    """https://issues.apache.org/jira/browse/KAFKA-20254
+    https://issues.apache.org/jira/browse/KAFKA-6287
+    """
     groups = Groups()
     groups.commits({("t", 0): 1})
     groups.restarts()

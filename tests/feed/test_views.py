@@ -170,6 +170,7 @@ def test_an_offset_shows_the_ends_of_its_log_or_that_they_are_not_known() -> Non
 
 
 def test_offsets_without_members_ever_are_a_simple_group() -> None:
+    """https://issues.apache.org/jira/browse/KAFKA-6287"""
     group: Group = new_group("g")
     assert views.group_type(group) == "simple"
     group.classic.protocol_type = "consumer"

@@ -91,14 +91,20 @@ def test_a_version_0_without_user_data_cannot_be_read():
 
 
 def test_zero_bytes_are_an_empty_assignment():
-    """KAFKA-6868."""
+    """KAFKA-6868.
+
+    https://issues.apache.org/jira/browse/KAFKA-6868
+    """
     assert decode_assignment(b"") == Assignment(version=0, partitions={})
     with pytest.raises(ValueError, match=r".*"):
         decode_subscription(b"")
 
 
 def test_an_assignment_with_null_user_data_or_without_any_is_read():
-    """librdkafka#660."""
+    """librdkafka#660.
+
+    https://github.com/confluentinc/librdkafka/issues/660
+    """
     whole = encode_assignment(Assignment(version=0, partitions={"t": (1,)}))
     assert decode_assignment(whole) == decode_assignment(whole[:-4])
 

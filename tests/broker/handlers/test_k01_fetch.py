@@ -115,6 +115,20 @@ async def test_a_fetch_that_waits_is_told_that_its_topic_is_gone(tmp_path):
         assert (await peer.get()).responses[0].partitions[0].error_code == 3
 
 
+async def test_an_offset_of_a_topic_that_was_made_anew_is_out_of_range(tmp_path):
+    """A consumer that stood in the old log waited in silence.
+
+    https://github.com/streamnative/kop/issues/530
+    """
+    async with serving(tmp_path) as peer:
+        await create(peer, "t")
+        for value in "abc":
+            await produce(peer, "t", batch(value, at=5))
+        await peer.ask(DELETE_TOPICS, 5, topic_names=["t"])
+        await create(peer, "t")
+        assert (await fetch(peer, "t", 3)).error_code == 1
+
+
 async def test_a_committed_reader_is_woken_and_told_of_no_aborted_transactions(tmp_path):
     async with serving(tmp_path) as peer:
         await create(peer, "t")

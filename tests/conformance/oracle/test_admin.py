@@ -97,6 +97,7 @@ def test_the_cluster_is_described_with_its_one_broker(c, version):
 
 @pytest.mark.parametrize("version", range(7))
 def test_an_unknown_group_is_dead_and_an_error_only_from_version_6(c, group, version):
+    """https://github.com/apache/kafka/issues/17706"""
     seen = describe(c, group, version)
     assert (int(seen.error_code), seen.group_id, seen.group_state) == (69 if version == 6 else 0, group, "Dead")
     assert (seen.protocol_type, seen.protocol_data, seen.members) == ("", "", ())
@@ -138,6 +139,9 @@ def test_a_completing_group_shows_members_without_protocol_metadata_or_assignmen
 
 
 def test_an_emptied_group_keeps_its_protocol_type_and_has_no_members(c, group, lasting):
+    """https://github.com/Azure/azure-event-hubs-for-kafka/issues/125
+    https://github.com/Azure/azure-event-hubs-for-kafka/issues/143
+    """
     emptied(c, group, [lasting])
     seen = describe(c, group, 6)
     assert (int(seen.error_code), seen.group_state, seen.protocol_type, seen.protocol_data, seen.members) == (
@@ -308,6 +312,7 @@ def test_a_group_named_twice_is_deleted_once(c, group, lasting):
 
 
 def test_a_group_that_never_committed_can_be_deleted(c, group, lasting):
+    """https://github.com/redpanda-data/console/issues/458"""
     emptied(c, group, [lasting])
     assert committed(c, group) == {}
     assert delete_groups(c, group) == [(group, 0)] and group not in listed(c)

@@ -92,7 +92,9 @@ def test_a_commit_replaces_offset_and_metadata_as_a_whole(c, group, lasting):
 
 @pytest.mark.parametrize("version", [2, 7, 9])
 def test_null_metadata_is_fetched_as_the_empty_string(c, group, lasting, version):
-    """https://github.com/tansu-io/tansu/commit/8dc6583"""
+    """https://github.com/tansu-io/tansu/commit/8dc6583
+    https://github.com/streamnative/kop/issues/202
+    """
     commit(c, group, {(lasting, 0): (5, -1, None)}, version=version)
     assert [offset(c, group, lasting, version=v).metadata for v in (1, 5, 8)] == ["", "", ""]
 
@@ -396,6 +398,7 @@ def test_offsets_of_a_consumer_groups_subscription_cannot_be_deleted(c, group, l
 
 
 def test_offsets_go_with_their_topic_and_the_group_stays(c, group, lasting):
+    """https://github.com/tchiotludo/akhq/issues/216"""
     topic = create_topic(c, 2)
     member = stable(c, group, [topic])
     commit(c, group, {(topic, 0): 1, (topic, 1): 1, (lasting, 0): 2}, member)

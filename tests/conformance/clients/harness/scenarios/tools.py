@@ -109,6 +109,11 @@ def describe(ctx, protocol="classic"):
 
 
 def offsets(ctx, box, group, topic, workers):
+    """Offsets, ends and lag as Kafka's own tool prints them: elsewhere they were off by one, or far off.
+
+    https://github.com/segmentio/topicctl/issues/171
+    https://github.com/obsidiandynamics/kafdrop/issues/300
+    """
     rows = box.table(GROUPS, "--describe", "--group", group)
     ends = ctx.broker.end_offsets(topic)
     seen = {int(r["PARTITION"]): (r["CURRENT-OFFSET"], r["LOG-END-OFFSET"], r["LAG"]) for r in rows}
