@@ -201,10 +201,12 @@ class Group(GroupItem):
 
 
 class Moved(serializers.Serializer):
-    """A partition that changed hands; null: nobody had it, or nobody has it."""
+    """A partition that changed hands; null: nobody had it, or nobody has it. `without_ms`: how long nobody read it, null while
+    nobody has it and where that is not known."""
 
     topic = serializers.CharField()
     partition = serializers.IntegerField()
+    without_ms = serializers.IntegerField(allow_null=True, default=None)
 
     def get_fields(self):
         fields = super().get_fields()

@@ -227,13 +227,14 @@ def ranges(partitions: Iterable[int]) -> str:
 
 @register.filter
 def moves(moved: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Moved partitions by topic and by who gave and who took them: `topic, partitions, from, to`."""
+    """Moved partitions by topic and by who gave and who took them: `topic, partitions, from, to, without_ms` (the longest)."""
     grouped: dict[tuple[str, str, str], dict[str, Any]] = {}
     for one in moved:
-        row = {"topic": one["topic"], "from": one["from"], "to": one["to"], "partitions": []}
-        grouped.setdefault((one["topic"], one["from"] or "", one["to"] or ""), row)["partitions"].append(
-            one["partition"]
-        )
+        row = {"topic": one["topic"], "from": one["from"], "to": one["to"], "partitions": [], "without_ms": None}
+        row = grouped.setdefault((one["topic"], one["from"] or "", one["to"] or ""), row)
+        row["partitions"].append(one["partition"])
+        known = [ms for ms in (row["without_ms"], one.get("without_ms")) if ms is not None]
+        row["without_ms"] = max(known, default=None)
     return [grouped[key] for key in sorted(grouped)]
 
 

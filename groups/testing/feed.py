@@ -103,7 +103,7 @@ def rebalance_record(**more: Any) -> RebalanceRecord:
         "generation_after": 2,
         "members_before": 1,
         "members_after": 2,
-        "moved": [{"topic": "orders", "partition": 1, "from": "one-1", "to": "two-1"}],
+        "moved": [{"topic": "orders", "partition": 1, "from": "one-1", "to": "two-1", "without_ms": 120}],
         "moved_count": 1,
         "kept": 1,
         "without_ms": {"one-1": 120},

@@ -39,7 +39,7 @@ def test_it_works(api, history):
     ]
     row = answer["items"][2]
     assert row["phases"] == [{"name": "joining", "duration_ms": 100}, {"name": "syncing", "duration_ms": 20}]
-    assert row["moved"] == [{"topic": "orders", "partition": 1, "from": "one-1", "to": "two-1"}]
+    assert row["moved"] == [{"topic": "orders", "partition": 1, "from": "one-1", "to": "two-1", "without_ms": 120}]
     assert (row["generation_before"], row["generation_after"], row["members_before"], row["members_after"]) == (
         1,
         2,

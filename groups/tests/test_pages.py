@@ -308,7 +308,7 @@ def test_the_history_tells_causes_and_moves(visit, listed):
     assert "1 moved , 1 kept in generation 2" in page and "orders 1 one-1 → to two-1" in page
     assert "two joined." in words(visit(f"{GROUPS}shop-b/rebalances/"))
     one = words(visit(f"{GROUPS}shop-b/rebalances/1/"))
-    assert "joining 100 ms" in one and "Time without partitions" in one
+    assert "joining 100 ms" in one and "Members without partitions" in one
     visit(f"{GROUPS}shop-b/rebalances/2/", 404)
 
 

@@ -1,15 +1,20 @@
 """The account of a rebalance under way: when each member came back, asked for its assignment, or went.
 
-Job: from a group's announcements, in their order and with their times, to one row per member.
+Job: from a group's announcements, in their order and with their times, to one row per member, and to the time for which a
+partition had no reader.
 Rules: times are milliseconds after the rebalance began. A Join is announced before the rebalance that it causes, in the same
-moment: it counts as the first of it. Between two rebalances nothing else is kept.
+moment: it counts as the first of it. Under an eager protocol a member lets go of its partitions before its Join, under a
+cooperative one when the rebalance that takes them ends; who goes lets go in that moment. Between two rebalances nothing else is
+kept but the partitions that nobody has.
 Must not know: Redis, snapshots, who reads the account.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+import msgspec
 
 from kaas.coordinator.announcements import (
     Announcement,
@@ -19,10 +24,13 @@ from kaas.coordinator.announcements import (
     RebalanceStarted,
     StateChanged,
 )
-from kaas.feed.types import MemberPart
+from kaas.feed.types import MemberPart, MovedPartition
 
 MEMBERS = 500
 """Of so many members an account tells."""
+
+PARTITIONS = 1_000
+"""Of so many partitions without a reader it is remembered since when."""
 
 SAME_MOMENT_MS = 50
 """Announcements of one request are told one by one, so their times differ by a little."""
@@ -41,6 +49,7 @@ class Account:
     gone: dict[str, tuple[int, str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     newcomers: dict[str, None] = field(default_factory=dict)
+    unread: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def note(self, at: int, what: Announcement) -> None:
         """One announcement."""
@@ -67,7 +76,7 @@ class Account:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to remember."""
-        return self.started_at is None and not self.came and not self.gone
+        return self.started_at is None and not self.came and not self.gone and not self.unread
 
     def _forget_before(self, at: int) -> None:
         self.came = {member_id: came for member_id, came in self.came.items() if came >= at}
@@ -86,11 +95,39 @@ class Account:
 
     def parts(self, done: RebalanceCompleted, names: Mapping[str, str]) -> list[MemberPart]:
         """What each member did in a rebalance that ended. `names` are those of the members that are there."""
-        if self.started_at is None or abs(self.started_at - done.started_at) > SAME_MOMENT_MS:
-            return []  # announcements were dropped, or the group moved here in the middle
+        if not self._follows(done):
+            return []
         known = {**self.names, **names}
         everybody = dict.fromkeys((*done.before, *self.came, *self.gone, *done.after))
         return [self._part(member_id, known.get(member_id, "")) for member_id in list(everybody)[:MEMBERS]]
+
+    def moved(self, done: RebalanceCompleted, moves: Sequence[MovedPartition], *, eager: bool) -> list[MovedPartition]:
+        """The moves of a rebalance that ended, with how long nobody read each partition. Remembers those without a reader."""
+        follows = self._follows(done)
+        told = []
+        for move in moves:
+            key = move.topic, move.partition
+            since = self.unread.pop(key, None)
+            if since is None and follows and move.from_member is not None:
+                since = self._let_go(move.from_member, done, eager=eager)
+            if since is not None and move.to_member is not None:
+                told.append(msgspec.structs.replace(move, without_ms=max(0, done.ended_at - since)))
+                continue
+            if since is not None and len(self.unread) < PARTITIONS:
+                self.unread[key] = since
+            told.append(move)
+        return told
+
+    def _let_go(self, member_id: str, done: RebalanceCompleted, *, eager: bool) -> int:
+        """When the partitions of a member lost their reader."""
+        gone = self.gone.get(member_id)
+        if gone is not None:
+            return gone[0]
+        return self.came.get(member_id, done.started_at) if eager else done.ended_at
+
+    def _follows(self, done: RebalanceCompleted) -> bool:
+        """False where announcements were dropped, or the group moved here in the middle."""
+        return self.started_at is not None and abs(self.started_at - done.started_at) <= SAME_MOMENT_MS
 
     def _part(self, member_id: str, name: str) -> MemberPart:
         gone = self.gone.get(member_id)

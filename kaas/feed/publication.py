@@ -20,7 +20,7 @@ from kaas.feed.accounts import Account
 from kaas.feed.announced import event_fields
 from kaas.feed.backlog import Changes
 from kaas.feed.types import Event, LastRebalance, MemberView, OffsetView, Snapshot
-from kaas.feed.views import LogEnds, header, last_of, member_view, offset_view, rebalance_record
+from kaas.feed.views import LogEnds, header, is_cooperative, last_of, member_view, offset_view, rebalance_record
 
 _encode = msgspec.json.Encoder().encode
 
@@ -86,13 +86,15 @@ class Press:
     def _fields(self, group_id: str, when: int, what: Announcement) -> dict[str, Any] | None:
         """What an announcement's event says. It enters the account of the group's rebalance, which its end closes."""
         group = self.groups.get(group_id)
-        fields = event_fields(what, group.classic.protocol_name if group is not None else "")
+        protocol = group.classic.protocol_name if group is not None else ""
+        fields = event_fields(what, protocol)
         account = self.accounts.setdefault(group_id, Account())
         account.note(when, what)
         if isinstance(what, RebalanceCompleted) and fields is not None:
             members = group.classic.members.values() if group is not None else ()
             parts = account.parts(what, {m.member_id: m.instance_id or m.client_id for m in members})
-            fields["rebalance"] = msgspec.structs.replace(fields["rebalance"], parts=parts)
+            moved = account.moved(what, fields["rebalance"].moved, eager=not is_cooperative(protocol))
+            fields["rebalance"] = msgspec.structs.replace(fields["rebalance"], parts=parts, moved=moved)
             account.end(when)
         return fields
 

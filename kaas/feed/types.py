@@ -159,12 +159,17 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MovedPartition(msgspec.Struct, frozen=True, kw_only=True, rename={"from_member": "from", "to_member": "to"}):
-    """One partition that changed hands; null: nobody had it, or nobody has it."""
+    """One partition that changed hands; null: nobody had it, or nobody has it.
+
+    `without_ms`: how long nobody read it, from the moment its reader let go to the end of the rebalance that gave it to
+    another; null while nobody has it, for one that nobody had before, and where that was not followed from the beginning.
+    """
 
     topic: str
     partition: int
     from_member: str | None
     to_member: str | None
+    without_ms: int | None = None
 
 
 class MemberPart(msgspec.Struct, frozen=True, kw_only=True):

@@ -195,7 +195,7 @@ def rebalance_record(done: RebalanceCompleted, protocol: str) -> RebalanceRecord
     before, after = owners(done.before, done.protocol_type), owners(done.after, done.protocol_type)
     moved = moves(before, after) if done.outcome != "superseded" else []
     duration_ms = done.ended_at - done.started_at
-    stopped = done.outcome == "stable" and not protocol.startswith("cooperative")
+    stopped = done.outcome == "stable" and not is_cooperative(protocol)
     return RebalanceRecord(
         started_at=done.started_at,
         ended_at=done.ended_at,
@@ -215,6 +215,11 @@ def rebalance_record(done: RebalanceCompleted, protocol: str) -> RebalanceRecord
         kept=sum(1 for key, owner in before.items() if after.get(key) == owner),
         without_ms=dict.fromkeys(list(done.after)[:MOVES], duration_ms) if stopped else {},
     )
+
+
+def is_cooperative(protocol: str) -> bool:
+    """Whether members of this strategy go on with what they keep while the group rebalances (KIP-429)."""
+    return protocol.startswith("cooperative")
 
 
 def moves(before: dict[OffsetKey, str], after: dict[OffsetKey, str]) -> list[MovedPartition]:

@@ -93,8 +93,10 @@ export function moves(moved) {
   const grouped = new Map();
   for (const one of moved) {
     const key = JSON.stringify([one.topic, one.from ?? "", one.to ?? ""]);
-    if (!grouped.has(key)) grouped.set(key, { topic: one.topic, from: one.from, to: one.to, partitions: [] });
-    grouped.get(key).partitions.push(one.partition);
+    if (!grouped.has(key)) grouped.set(key, { topic: one.topic, from: one.from, to: one.to, partitions: [], without_ms: null });
+    const row = grouped.get(key);
+    row.partitions.push(one.partition);
+    if (one.without_ms != null) row.without_ms = Math.max(row.without_ms ?? 0, one.without_ms);
   }
   return [...grouped.keys()].sort().map((key) => grouped.get(key));
 }

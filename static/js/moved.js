@@ -1,6 +1,6 @@
 // What a rebalance moved, the moment it ends: the counterpart of groups/_moved.html.
 
-import { memberName, moves, nameOf, number, ranges, visible } from "./formats.js";
+import { duration, memberName, moves, nameOf, number, ranges, visible } from "./formats.js";
 import { time } from "./times.js";
 
 const SHOWN = 8;
@@ -36,6 +36,7 @@ function line(move, nameFor) {
   const arrow = element("span", "", "→");
   arrow.ariaHidden = "true";
   const parts = [what, element("span", "", nameFor(move.from)), arrow, element("span", "hidden", "to"), element("span", "", nameFor(move.to))];
+  if (move.without_ms != null) parts.push(element("span", "faint", `${duration(move.without_ms)} without a reader`));
   item.append(...parts.flatMap((part) => [part, " "]));
   return item;
 }

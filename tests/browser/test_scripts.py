@@ -73,7 +73,13 @@ def test_moves_are_grouped_the_same(page: Page) -> None:
     dice = random.Random(6)
     who = ["a-1", "b-2", None]
     moved = [
-        {"topic": dice.choice(["orders", "mail"]), "partition": n, "from": dice.choice(who), "to": dice.choice(who)}
+        {
+            "topic": dice.choice(["orders", "mail"]),
+            "partition": n,
+            "from": dice.choice(who),
+            "to": dice.choice(who),
+            "without_ms": dice.choice([None, 0, 120, 4_500]),
+        }
         for n in range(40)
     ]
     mine = sorted(call(page, "formats", "moves", moved), key=str)

@@ -10,8 +10,8 @@ from kaas.coordinator.announcements import (
     RebalanceStarted,
     StateChanged,
 )
-from kaas.feed.accounts import MEMBERS, SAME_MOMENT_MS, Account
-from kaas.feed.types import MemberPart
+from kaas.feed.accounts import MEMBERS, PARTITIONS, SAME_MOMENT_MS, Account
+from kaas.feed.types import MemberPart, MovedPartition
 
 T = 1_000_000
 
@@ -110,3 +110,44 @@ def test_a_change_that_names_nobody_is_nobodys() -> None:
 def test_it_is_bounded() -> None:
     before = tuple(f"m{n}" for n in range(MEMBERS + 1))
     assert len(told((0, STARTED)).parts(completed(before=before), {})) == MEMBERS
+
+
+def move(partition: int, giver: str | None, taker: str | None) -> MovedPartition:
+    return MovedPartition(topic="t", partition=partition, from_member=giver, to_member=taker)
+
+
+def without(account: Account, *moves: MovedPartition, eager: bool = True) -> dict[int, int | None]:
+    return {told.partition: told.without_ms for told in account.moved(completed(), moves, eager=eager)}
+
+
+def test_an_eager_partition_is_unread_from_its_readers_join_or_end_until_the_rebalance_ends() -> None:
+    account = told(
+        (0, STARTED),
+        (200, MembersChanged(member_ids=("back",))),
+        (500, change("member_left", "gone")),
+    )
+    moves = (move(0, "back", "x"), move(1, "gone", "x"), move(2, "silent", "x"), move(3, None, "x"))
+    assert without(account, *moves) == {0: 700, 1: 400, 2: 900, 3: None}
+
+
+def test_a_cooperative_partition_is_unread_from_one_rebalance_to_the_end_of_the_next() -> None:
+    account = told((0, STARTED), (200, MembersChanged(member_ids=("a",))))
+    assert without(account, move(0, "a", None), eager=False) == {0: None}
+    account.end(T + 900)
+    assert not account.is_empty, "it remembers a partition without a reader"
+    account.note(T + 2_000, STARTED)
+    (given,) = account.moved(completed(started_at=T + 2_000), [move(0, None, "b")], eager=False)
+    assert given.without_ms == 2_000 + 900 - 900
+    account.end(T + 2_900)
+    assert account.is_empty
+
+
+def test_of_a_rebalance_that_was_not_followed_nothing_is_said() -> None:
+    assert without(Account(), move(0, "a", "b"), move(1, "a", None)) == {0: None, 1: None}
+    assert Account().is_empty
+
+
+def test_of_partitions_without_a_reader_only_so_many_are_remembered() -> None:
+    account = told((0, STARTED))
+    without(account, *(move(n, "a", None) for n in range(PARTITIONS + 5)))
+    assert len(account.unread) == PARTITIONS

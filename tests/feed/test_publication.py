@@ -143,7 +143,9 @@ def test_a_rebalance_is_told_with_its_cause_its_phases_and_what_moved() -> None:
     done = next(e for e in feed.events if e["kind"] == "rebalance_completed")["rebalance"]
     assert done["cause"] == "member_joined" and done["member_id"] == member_id and done["outcome"] == "stable"
     assert [p["name"] for p in done["phases"]] == ["joining", "syncing"]
-    assert done["moved"] == [{"topic": "t", "partition": p, "from": None, "to": member_id} for p in (0, 1)]
+    assert done["moved"] == [
+        {"topic": "t", "partition": p, "from": None, "to": member_id, "without_ms": None} for p in (0, 1)
+    ]
     assert (done["generation_before"], done["generation_after"], done["members_after"]) == (0, 1, 1)
 
 
