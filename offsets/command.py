@@ -1,8 +1,8 @@
 """The command of Kafka's own tool that does what a plan does, to be copied.
 
 Job: a request as a shell command.
-Rules: every word is quoted for a shell; a plan whose offsets come from elsewhere is a file, and the file's text stands
-beside the command.
+Rules: every word is quoted for a shell, and what cannot be seen is written as an escape: a terminal would obey it when the
+command is pasted. A plan whose offsets come from elsewhere is a file, and the file's text stands beside the command.
 Must not know: offsets of the cluster.
 """
 
@@ -22,7 +22,20 @@ def reset_command(*, bootstrap: str, group_id: str, request: ResetRequest) -> st
     words += _strategy(request)
     if not _from_file(request):
         words += _scope(request.scope)
-    return shlex.join([*words, "--execute"])
+    return " ".join(map(_quoted, [*words, "--execute"]))
+
+
+def _quoted(word: str) -> str:
+    """A word for a shell; one with marks that cannot be seen in the form $'…', which bash, zsh and ksh read."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(map(_escaped, word)) + "'"
+
+
+def _escaped(mark: str) -> str:
+    if mark in "\\'":
+        return f"\\{mark}"
+    return mark if mark.isprintable() else "".join(f"\\x{byte:02x}" for byte in mark.encode())
 
 
 def _from_file(request: ResetRequest) -> bool:

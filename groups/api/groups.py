@@ -27,7 +27,9 @@ class GroupListView(ApiView):
         parameters=[GroupListParameters, OpenApiParameter("format", enum=["json", *EXPORTS])],
         responses={
             (200, "application/json"): shapes.GroupList,
-            (200, "text/csv"): OpenApiResponse(str, "A line per group and partition."),
+            (200, "text/csv"): OpenApiResponse(
+                str, "A line per group and partition. A cell that a spreadsheet would run begins with a single quote."
+            ),
             (200, "application/x-ndjson"): OpenApiResponse(str, "A list item per line, with its `offsets`."),
             **failures(400, 404, 503),
         },

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from offsets.command import reset_command
 from offsets.requests import reset_request
@@ -44,3 +47,14 @@ def test_a_scope_names_topics_and_partitions():
 def test_every_word_is_safe_in_a_shell(group_id):
     words = shlex.split(command("earliest", group_id=group_id))
     assert words[words.index("--group") + 1] == group_id
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
+@example("\x1b[201~\nreboot\n")
+@example("it's \\ \u202egnp\u2066 ab\r1")
+def test_no_word_holds_what_a_terminal_would_obey(group_id):
+    line = command("earliest", group_id=group_id)
+    assert line.isprintable()
+    word = line.split(" --group ")[1].split(" --reset-offsets")[0]
+    assert subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True).stdout == group_id.encode()

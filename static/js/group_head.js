@@ -9,7 +9,7 @@ const facts = {
   generation: (place, group) => set(place, group.generation ?? "–"),
   group_epoch: (place, group) => set(place, group.group_epoch ?? "–"),
   assignment_epoch: (place, group) => set(place, group.assignment_epoch ?? "–"),
-  protocol: (place, group) => set(place, group.protocol || "–"),
+  protocol: (place, group) => set(place, visible(group.protocol || "–")),
   coordinator: (place, group) => set(place, group.coordinator),
   member_count: (place, group) => set(place, number(group.member_count)),
   total_lag: (place, group) => set(place, number(twin(group, "total_lag"))),
@@ -24,13 +24,18 @@ export function showHead(group) {
   for (const button of document.querySelectorAll("[data-action]")) showAction(button, group.actions[button.dataset.action]);
   const blocked = document.querySelector("[data-blocked]");
   blocked.hidden = group.actions.reset.allowed;
-  set(blocked, group.actions.reset.reason ?? "");
+  set(blocked, sentence(group.actions.reset.reason));
+}
+
+/** Why something may not be done: it names members, whose ids may hold anything. */
+function sentence(reason) {
+  return reason ? visible(reason) : "";
 }
 
 function showAction(button, action) {
   const reason = document.getElementById(button.getAttribute("aria-describedby"));
   reason.hidden = action.allowed;
-  set(reason, action.reason ?? "");
+  set(reason, sentence(action.reason));
   if (action.allowed) {
     button.href = button.dataset.href;
     for (const name of ["aria-disabled", "role", "tabindex"]) button.removeAttribute(name);

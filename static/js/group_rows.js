@@ -17,7 +17,7 @@ export function patchRow(row, item) {
 const cells = {
   state: (cell, item) => setWord(cell.firstElementChild, "state", item.state),
   type: (cell, item) => setText(cell, item.type),
-  protocol: (cell, item) => setText(cell, item.protocol || "–"),
+  protocol: (cell, item) => setText(cell, visible(item.protocol || "–")),
   member_count: (cell, item) => setText(cell, number(item.member_count)),
   topics: drawTopics,
   total_lag: (cell, item) => setText(cell, number(twin(item, "total_lag"))),
@@ -33,10 +33,10 @@ function setText(cell, text) {
 }
 
 function drawTopics(cell, item) {
-  const names = item.topics.slice(0, 2).join(", ") || "–";
+  const names = visible(item.topics.slice(0, 2).join(", ") || "–");
   const more = item.topics.length > 2 ? ` +${item.topics.length - 2}` : "";
   const place = cell.firstElementChild;
-  place.title = item.topics.join(", ");
+  place.title = visible(item.topics.join(", "));
   return place.textContent.trim().replace(/\s+/g, " ") !== names + more && setText(place, names + more);
 }
 

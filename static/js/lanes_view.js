@@ -7,7 +7,7 @@
 // Must not know: sockets.
 
 import { now } from "./clock.js";
-import { assignment, number, running } from "./formats.js";
+import { assignment, number, running, visible } from "./formats.js";
 import { drawOver, hushPattern, scaleOf, svg } from "./lanes_axis.js";
 import { drawCrowd } from "./lanes_crowd.js";
 import { KEEP_MS, URGENCY, isNew, kindNow, silentMs } from "./lanes_model.js";
@@ -144,7 +144,7 @@ export class LanesView {
     row.drawn = lane.version;
     const [name, host] = row.querySelector(".lane-name").children;
     setText(name, lane.name);
-    setText(host, lane.host);
+    setText(host, lane.host && visible(lane.host));
     row.querySelector(".lane-name").title = `${lane.id} ${lane.host}`;
     row.toggleAttribute("data-ended", lane.to !== null);
     const plot = row.querySelector("g");

@@ -58,7 +58,7 @@ const cells = {
     else if (!tag) cell.querySelector(".name").after(" ", leaderTag());
   },
   state: (cell, member) => setWord(cell.firstElementChild, "member", member.state),
-  host: (cell, member) => set(cell, member.host),
+  host: (cell, member) => set(cell, member.host && visible(member.host)),
   subscription(cell, member) {
     if (member.subscription) set(cell, member.subscription.map(visible).join(", ") || member.subscription_regex || "–");
     else setBytes(cell, member.subscription_raw);
