@@ -65,8 +65,11 @@ class Product:
 
 
 @contextmanager
-def running(valkey, data, db=4, base="", processes=1, **variables):
-    """Web processes on one database and one Redis; yields the one, or all of them when there are several."""
+def running(valkey, data, db=4, base="", processes=1, schema=(), **variables):
+    """Web processes on one database and one Redis; yields the one, or all of them when there are several.
+
+    `schema` names an app and an older migration of it, to which the database is taken back before they start.
+    """
     redis_url = f"unix://{valkey}?db={db}"
     env = {**os.environ, "KAAS_DATA": str(data), "REDIS_URL": redis_url, "DATABASE_URL": "", "KAAS_BASE_PATH": base}
     env |= variables
@@ -74,7 +77,8 @@ def running(valkey, data, db=4, base="", processes=1, **variables):
         redis.flushdb()
         feed = FeedWriter(redis)
         feed.broker()
-        for command in (["migrate", "-v0"], ["administrator_ensure"]):
+        older = [["migrate", "-v0", *schema]] if schema else []
+        for command in (["migrate", "-v0"], ["administrator_ensure"], *older):
             run = [sys.executable, "manage.py", *command]
             subprocess.run(run, cwd=ROOT, env=env, check=True, capture_output=True)
         ports = [free_port() for _ in range(processes)]
