@@ -93,6 +93,15 @@ def topics_of(snapshot: Snapshot) -> list[str]:
     return sorted(topics)
 
 
+def topic_members(snapshot: Snapshot) -> dict[str, int]:
+    """How many members read each of a group's topics: they subscribe to it, or own a partition of it."""
+    counts = dict.fromkeys(topics_of(snapshot), 0)
+    for member in snapshot.members.values():
+        for topic in {*(member.subscription or ()), *(part.topic for part in member.assignment or ())}:
+            counts[topic] += 1
+    return counts
+
+
 def log_of(
     snapshot_at: int, partition: int, offset: OffsetView | None, view: TopicView | None
 ) -> tuple[int | None, int | None, int | None]:
@@ -151,6 +160,8 @@ def describe(
                 for member_id, member in sorted(snapshot.members.items())
             ],
             "topics": topics_of(snapshot),
+            "topic_members": topic_members(snapshot),
+            "uncommitted": len(lags) - len(committed),
             "total_lag": whole.total,
             "total_lag_stable": whole.stable,
             "lag_status": judged(whole.status, verdict).value,

@@ -184,6 +184,13 @@ class Group(GroupItem):
         help_text="Lag to the last stable offsets: what waits for isolation.level=read_committed. `total_lag` counts to the "
         "logs' ends. A broker does not know which of the two a group reads.",
     )
+    topic_members = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="How many members read each topic: they subscribe to it or own a part.",
+    )
+    uncommitted = serializers.IntegerField(
+        help_text="Partitions that a member owns and nobody committed in; `total_lag` cannot count them."
+    )
     state_since = serializers.DateTimeField()
     protocol_type = serializers.CharField()
     generation = serializers.IntegerField(allow_null=True)

@@ -41,6 +41,30 @@ def test_it_works(api, shop):
     assert 0 <= one["last_heartbeat_ms_ago"] < 5_000
 
 
+def test_it_counts_the_members_that_read_each_topic(api, world):
+    """How many of the members read one topic could not be told.
+
+    https://github.com/provectus/kafka-ui/issues/3668
+    """
+    both = {"subscription": ["bills", "orders"]}
+    owning = member_view("two-2", {"orders": [1]}, subscription=[], subscription_regex="ord.*")
+    world.group("shop", {("left", 0): 4}, members=[member_view("one-1", {"orders": [0]}, **both), owning])
+    row = api("GET", GROUP)
+    assert row["topic_members"] == {"bills": 1, "left": 0, "orders": 2} and list(row["topic_members"]) == row["topics"]
+
+
+def test_it_counts_owned_partitions_without_a_commit(api, world):
+    """They were neither in the sum nor beside it.
+
+    https://github.com/redpanda-data/console/issues/788
+    """
+    world.topic("orders", *[10] * 10)
+    member = member_view("one-1", {"orders": list(range(10))})
+    world.group("shop", {("orders", partition): 9 for partition in range(8)}, members=[member])
+    row = api("GET", GROUP)
+    assert (row["total_lag"], row["uncommitted"]) == (8, 2)
+
+
 def test_it_says_why_a_live_group_cannot_be_reset_or_deleted(api, shop):
     actions = api("GET", GROUP)["actions"]
     assert actions["delete"] == {

@@ -213,7 +213,7 @@ def test_any_id_is_listed_linked_and_opened(visit, world, group_id):
 
 def test_a_group_works(visit, listed):
     page = words(visit(f"{GROUPS}shop-b/"))
-    for part in ("Generation 1", "Protocol range", "Members 1", "Lag 6", "Stable The group waits for nobody."):
+    for part in ("Generation 1", "Protocol range", "Members 1", "Lag 6", "orders (1)", "The group waits for nobody."):
         assert part in page
     assert "one one-1" in page and "orders 0–1" in page
     assert "The group is Stable with 1 live member (one): stop them first, or arm the reset." in page

@@ -12,6 +12,7 @@ const facts = {
   protocol: (place, group) => set(place, visible(group.protocol || "–")),
   coordinator: (place, group) => set(place, group.coordinator),
   member_count: (place, group) => set(place, number(group.member_count)),
+  uncommitted: showUncommitted,
   total_lag: (place, group) => set(place, number(twin(group, "total_lag"))),
   lag_status: (place, group) => setWord(place.firstElementChild, "lag_status", group.lag_status),
   topics: showTopics,
@@ -47,10 +48,27 @@ function showAction(button, action) {
   }
 }
 
-/** Topics are links that the server makes; one that is new stands as text until the page is loaded again. */
+function showUncommitted(place, group) {
+  place.parentElement.hidden = !group.uncommitted;
+  set(place, number(group.uncommitted));
+}
+
+/** Topics are links that the server makes; where they change they stand as text until the page is loaded again. */
 function showTopics(place, group) {
-  const names = group.topics.map(visible).join(", ") || "–";
-  if (place.textContent.trim().replace(/\s*,\s*/g, ", ") !== names) place.textContent = names;
+  const shown = Array.from(place.querySelectorAll("[data-topic]"), (one) => one.dataset.topic);
+  if (shown.join("\n") !== group.topics.join("\n")) place.replaceChildren(...group.topics.flatMap(topicParts));
+  if (!group.topics.length) set(place, "–");
+  for (const [at, readers] of place.querySelectorAll("[data-readers]").entries()) {
+    set(readers, group.member_count ? ` (${number(group.topic_members[group.topics[at]])})` : "");
+  }
+}
+
+function topicParts(topic, at) {
+  const name = Object.assign(document.createElement("span"), { textContent: visible(topic) });
+  name.dataset.topic = topic;
+  const readers = Object.assign(document.createElement("span"), { className: "faint", title: "Members that read it" });
+  readers.dataset.readers = "";
+  return at ? [", ", name, readers] : [name, readers];
 }
 
 function showLast(place, group) {

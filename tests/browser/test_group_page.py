@@ -166,6 +166,22 @@ def test_actions_change_with_the_state(visitor: Visitor, console: Console) -> No
     expect(page.locator("#why-delete")).to_be_visible()
 
 
+def test_topics_tell_how_many_members_read_them(visitor: Visitor, console: Console) -> None:
+    name = new_id()
+    one, two = member_view("one-1", {"orders": [0]}), member_view("two-1", {"bills": [0], "orders": [1]})
+    console.feed.group(snapshot(name, members=[one], offsets={("orders", 0): 1}))
+    page = opened(visitor, console, name)
+    topics, uncommitted = page.locator('[data-fact="topics"]'), page.locator('[data-fact="uncommitted"]')
+    expect(topics).to_have_text("orders (1)")
+    expect(uncommitted).to_be_hidden()
+    console.feed.group(snapshot(name, members=[one, two], offsets={("orders", 0): 1}), "member_joined")
+    expect(topics).to_have_text("bills (1), orders (2)")
+    expect(uncommitted).to_have_text("2")
+    console.feed.group(snapshot(name, offsets={("orders", 0): 1}), "member_left")
+    expect(topics).to_have_text("orders")
+    expect(uncommitted).to_be_hidden()
+
+
 def test_a_group_that_goes_says_so_and_comes_back_by_itself(visitor: Visitor, console: Console) -> None:
     name = new_id()
     console.feed.group(snapshot(name))
