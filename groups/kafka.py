@@ -119,7 +119,7 @@ class KafkaGateway:
         try:
             listed = self._librdkafka.list_consumer_groups(request_timeout=self._timeout_s).result(self._timeout_s)
         except KafkaException as problem:
-            raise self._problem(problem) from problem
+            raise self._problem(problem.args[0]) from problem
         except TimeoutError as late:
             raise timed_out(self._resource, settings.KAAS_KAFKA_TIMEOUT_MS) from late
         if listed.errors:
@@ -142,7 +142,7 @@ class KafkaGateway:
             consumer.assign([TopicPartition(topic, partition, start)])
             return self._read(consumer, count)
         except KafkaException as problem:
-            raise self._problem(problem) from problem
+            raise self._problem(problem.args[0]) from problem
         finally:
             consumer.close()
 
@@ -177,8 +177,7 @@ class KafkaGateway:
     def _librdkafka(self) -> AdminClient:
         return AdminClient(self._settings)
 
-    def _problem(self, raised: Exception) -> Problem:
-        error = raised.args[0]
+    def _problem(self, error: LibrdkafkaError) -> Problem:
         if error.code() in _TOO_LATE:
             return timed_out(self._resource, settings.KAAS_KAFKA_TIMEOUT_MS)
         if error.code() in _UNREACHABLE:

@@ -45,7 +45,7 @@ class Product:
     def get(self, path, **headers):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as problem:
             return problem.code, problem.read()
