@@ -30,6 +30,11 @@ def test_plain_ids_stay_and_others_are_encoded(group_id, key):
 
 @given(st.text())
 def test_any_id_is_one_segment_and_comes_back(group_id):
+    """Routers refuse an encoded slash, or decode it once more.
+
+    https://github.com/linkedin/Burrow/issues/696
+    https://github.com/redpanda-data/console/issues/611
+    """
     key = key_of(group_id)
     assert re.fullmatch(r"[A-Za-z0-9~][A-Za-z0-9._~-]*", key)
     assert id_of(key) == group_id

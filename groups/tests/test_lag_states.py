@@ -55,6 +55,25 @@ def test_lag_is_never_negative_and_zero_only_at_the_end(committed, one, two):
     assert (lag.state == LagState.PAST_LOG_END) == (committed > end)
 
 
+@pytest.mark.parametrize(
+    ("end", "last_stable", "records", "stable"),
+    [
+        (11, 11, 1, 1),  # a transaction's marker behind the last record
+        (15, 10, 5, 0),  # a transaction that is still open
+        (15, 8, 5, 0),  # one that a reader of everything has read into
+    ],
+)
+def test_transactions_leave_two_numbers_and_neither_is_hidden(end, last_stable, records, stable):
+    """A marker looked like a record that nobody reads, an open transaction like a consumer that stands still.
+
+    https://github.com/spring-projects/spring-kafka/issues/1587
+    https://github.com/confluentinc/librdkafka/issues/2539
+    https://github.com/softwaremill/klag-exporter/issues/104
+    """
+    lag = lag_of(committed=10, log_start=0, log_end=end, last_stable=last_stable)
+    assert (lag.records, lag.stable) == (records, stable)
+
+
 def states(*places):
     return [lag_of(committed=c, log_start=s, log_end=e) for c, s, e in places]
 

@@ -21,6 +21,8 @@ FILES = (
     "groups/tests/test_history.py",
     "groups/tests/test_idempotency.py",
     "groups/tests/test_lag_sampling.py",
+    "kaasadmin/tests/test_hostile_text.py::test_alerts_and_jobs_show_it_as_text",
+    "kaasadmin/tests/test_hostile_text.py::test_pages_of_writes_show_it_as_text",
     "offsets/tests/test_api_arm.py",
     "offsets/tests/test_api_plans.py",
     "offsets/tests/test_api_undo.py",

@@ -28,6 +28,10 @@ def test_what_is_no_address_is_a_value_error(text):
 
 
 async def test_any_address_that_answers_will_do(tmp_path):
+    """One address that was away took all data with it.
+
+    https://github.com/seglo/kafka-lag-exporter/issues/194
+    """
     async with serving(tmp_path) as peer:
         cluster = Cluster(f"127.0.0.1:1,127.0.0.1:{peer.broker.port}")
         assert (await (await cluster.any_broker()).call(METADATA.key, {"topics": []})).brokers
