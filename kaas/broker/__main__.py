@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import logging
 import signal
 import sys
@@ -21,6 +22,9 @@ from kaas.broker.security.watched import BadFile
 from kaas.broker.server import Broker, FolderTaken
 from kaas.broker.settings import BadSetting, Settings, parse
 from kaas.cluster.assignment import BadAssignment
+
+GC_THRESHOLDS = (20_000, 20, 20)
+SWITCH_S = 0.000_5
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
@@ -62,6 +66,19 @@ def configure_logs() -> None:
     )
 
 
+def tune_interpreter() -> None:
+    """For a loop that is busy beside threads that write files.
+
+    What is there when the broker is up stays for good, so the collector does not look at it again; young objects are looked at
+    by the tens of thousands, because almost all of them die with their request. A thread that comes back from the disk asks the
+    loop for the interpreter after half a millisecond, not five: the sooner it is through, the shorter they take turns.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
+    sys.setswitchinterval(SWITCH_S)
+
+
 async def serve(options: argparse.Namespace, settings: Settings) -> None:
     """Run until a signal."""
     loop = asyncio.get_running_loop()
@@ -77,6 +94,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _stop, stopping, loop, number)
     await broker.start()
+    tune_interpreter()
     await stopping.wait()
     await broker.stop()
 

@@ -2,9 +2,9 @@
 
 Job: remember what changed since its files were written and which journal file holds its newest records; hand a few groups and
 ids at a time to the writing thread; drop journal files that nothing needs any more.
-Rules: the files of a group or an id are written at most once per interval, however often it changes. Everything is written at
-shutdown. A journal file goes only when the checkpoints of all groups and ids with records in it are at least as new, and only
-if it is this broker's own and whole.
+Rules: the files of a group or an id are written at most once per interval, however often it changes: a round writes what is
+due when it begins, what changes meanwhile is for the next one. Everything is written at shutdown. A journal file goes only when
+the checkpoints of all groups and ids with records in it are at least as new, and only if it is this broker's own and whole.
 Must not know: what records mean.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from pathlib import Path
 
 import structlog
@@ -24,6 +25,12 @@ from kaas.storage.load import Loaded, Needs, Order
 from kaas.storage.transaction_files import TransactionRecord
 
 JOBS_PER_BATCH = 100
+
+Due = tuple[str, str]
+"""What is to be written: `id`, `deleted` or `group`, and whose."""
+
+SHORTEST_WAIT = 0.25
+"""Of an interval: a change waits at least so long for others to come with it, also after a long pause."""
 
 log = structlog.get_logger("kaas.broker.checkpoints")
 
@@ -42,6 +49,8 @@ class Checkpoints:
         self._deleted: dict[str, tuple[int, int, int, str]] = {}
         self._transactions: dict[str, tuple[TransactionRecord, Order]] = {}
         self._needed: dict[Path, Needs] = {}
+        self._round: deque[Due] = deque()
+        self._begun_s = 0.0
         self._writing = 0
         self._handle: asyncio.TimerHandle | None = None
         self._failing = False
@@ -83,11 +92,24 @@ class Checkpoints:
         self._arm()
 
     def _arm(self) -> None:
+        """A round begins an interval after the last one did, and not at once."""
         if self._handle is None and not self._writing:
-            self._handle = self._loop.call_later(self._interval_ms / 1_000, self._run)
+            interval_s, now_s = self._interval_ms / 1_000, self._loop.time()
+            at_s = max(self._begun_s + interval_s, now_s + interval_s * SHORTEST_WAIT)
+            self._handle = self._loop.call_at(at_s, self._run)
 
     def _run(self) -> None:
         self._handle = None
+        self._begun_s = self._loop.time()
+        self._round = self._due()
+        self._go_on()
+
+    def _due(self) -> deque[Due]:
+        groups = dict.fromkeys([*self._offsets, *self._membership])
+        kinds = (("id", self._transactions), ("deleted", self._deleted), ("group", groups))
+        return deque((kind, key) for kind, keys in kinds for key in keys)
+
+    def _go_on(self) -> None:
         jobs = self._jobs(JOBS_PER_BATCH)
         if jobs:
             self._writing = len(jobs)
@@ -96,41 +118,48 @@ class Checkpoints:
             self._drop_files()
 
     def _jobs(self, most: int) -> list[Job | TransactionJob]:
-        """Copies of what is due, so that the thread sees each group as it is now."""
+        """Copies of what this round writes next, so that the thread sees each group as it is now."""
+        make = {"id": self._transaction_job, "deleted": self._deleted_job, "group": self._group_job}
         jobs: list[Job | TransactionJob] = []
-        for transactional_id in list(self._transactions)[:most]:
-            record, (epoch, version) = self._transactions.pop(transactional_id)
-            jobs.append(TransactionJob(record=record, epoch=epoch, version=version))
-        return jobs + self._group_jobs(most - len(jobs))
-
-    def _group_jobs(self, most: int) -> list[Job | TransactionJob]:
-        jobs: list[Job | TransactionJob] = []
-        for group_id in list(self._deleted)[:most]:
-            epoch, version, at, why = self._deleted.pop(group_id)
-            if group_id in self._coordinator.groups:  # made anew: both files are to say nothing of its past
-                self._offsets[group_id] = self._membership[group_id] = None
-            else:
-                jobs.append(Job(group_id=group_id, epoch=epoch, version=version, deleted=(at, why)))
-        due = list(dict.fromkeys([*self._offsets, *self._membership]))[: most - len(jobs)]
-        for group_id in due:
-            offsets, membership = group_id in self._offsets, group_id in self._membership
-            self._offsets.pop(group_id, None)
-            self._membership.pop(group_id, None)
-            group = self._coordinator.groups.get(group_id)
-            if group is not None:
-                jobs.append(
-                    Job(
-                        group_id=group_id,
-                        epoch=group.epoch,
-                        version=group.version,
-                        offsets={t: dict(p) for t, p in group.offsets.items()} if offsets else None,
-                        staged={p: dict(rows) for p, rows in group.staged.items()},
-                        membership=membership,
-                        stored=group.stored,
-                        reserved=group.classic.reserved,
-                    )
-                )
+        while self._round and len(jobs) < most:
+            kind, key = self._round.popleft()
+            job = make[kind](key)
+            if job is not None:
+                jobs.append(job)
         return jobs
+
+    def _transaction_job(self, transactional_id: str) -> TransactionJob | None:
+        record, (epoch, version) = self._transactions.pop(transactional_id)
+        return TransactionJob(record=record, epoch=epoch, version=version)
+
+    def _deleted_job(self, group_id: str) -> Job | None:
+        epoch, version, at, why = self._deleted.pop(group_id)
+        if group_id not in self._coordinator.groups:
+            return Job(group_id=group_id, epoch=epoch, version=version, deleted=(at, why))
+        if group_id not in self._offsets and group_id not in self._membership:
+            self._round.append(("group", group_id))
+        self._offsets[group_id] = self._membership[group_id] = (
+            None  # made anew: both files are to say nothing of its past
+        )
+        return None
+
+    def _group_job(self, group_id: str) -> Job | None:
+        offsets, membership = group_id in self._offsets, group_id in self._membership
+        self._offsets.pop(group_id, None)
+        self._membership.pop(group_id, None)
+        group = self._coordinator.groups.get(group_id)
+        if group is None or not (offsets or membership):
+            return None
+        return Job(
+            group_id=group_id,
+            epoch=group.epoch,
+            version=group.version,
+            offsets={t: dict(p) for t, p in group.offsets.items()} if offsets else None,
+            staged={p: dict(rows) for p, rows in group.staged.items()},
+            membership=membership,
+            stored=group.stored,
+            reserved=group.classic.reserved,
+        )
 
     def _report(self, done: list[Done]) -> None:
         """Called in the writing thread."""
@@ -148,10 +177,11 @@ class Checkpoints:
         for item in done:
             if item.error is None:
                 self._covered(item.job)
-        more = bool(self._offsets or self._membership or self._deleted or self._transactions)
-        if more and len(done) >= JOBS_PER_BATCH and not failed:
-            self._run()
-        elif more or self._needed:
+        if failed:  # what is left of the round is still due
+            self._round.clear()
+        if self._round:
+            self._go_on()
+        elif self._offsets or self._membership or self._deleted or self._transactions or self._needed:
             self._arm()
 
     def _again(self, job: Job | TransactionJob) -> None:
@@ -196,6 +226,7 @@ class Checkpoints:
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
+        self._round = self._due()
         jobs = self._jobs(2**31)
         if jobs:
             self._writer.write(jobs)

@@ -19,7 +19,7 @@ from typing import Any
 
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import GroupEmpty, GroupStable
-from kaas.storage.files import exclusive, flush_folder, set_aside, write_whole
+from kaas.storage.files import exclusive, flush_folder, read_whole, set_aside, write_whole
 from kaas.storage.group_files import (
     GROUPS_FOLDER,
     OFFSETS_FOLDER,
@@ -201,7 +201,7 @@ def may_replace(path: Path, order: tuple[int, int]) -> bool:
     corrupt.
     """
     try:
-        return head_of(path.read_bytes()).order <= order
+        return head_of(read_whole(path)).order <= order
     except FileNotFoundError:
         return True
     except Unreadable:

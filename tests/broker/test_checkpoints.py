@@ -89,6 +89,25 @@ async def test_more_groups_than_fit_one_batch_are_all_written(make):
     await until_async(lambda: all(desk.offsets(f"g{n}") == {"t/0": n} for n in range(250)))
 
 
+async def test_what_changes_while_a_round_is_written_is_for_the_next_round(make):
+    """However busy a group is, its file is written once per interval."""
+    desk, batches = make(), []
+    write = desk.checkpoints._writer.write
+
+    def watched(jobs):
+        batches.append([job.group_id for job in jobs])
+        if len(batches) == 1:
+            desk.commit(8, "g0")
+        write(jobs)
+
+    desk.checkpoints._writer.write = watched
+    for n in range(250):
+        desk.commit(n, f"g{n}")
+    await until_async(lambda: desk.offsets("g0") == {"t/0": 8})
+    first_round = [group_id for jobs in batches[:3] for group_id in jobs]
+    assert len(first_round) == len(set(first_round)) == 250 and batches[3] == ["g0"]
+
+
 async def test_a_deleted_group_loses_its_offsets_and_keeps_a_tombstone(make):
     desk = make()
     desk.commit(7)

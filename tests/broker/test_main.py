@@ -1,5 +1,6 @@
 """`python -m kaas.broker`: the command line, signals, exit statuses."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import sys
 import pytest
 import structlog
 
-from kaas.broker.__main__ import arguments, main
+from kaas.broker.__main__ import GC_THRESHOLDS, SWITCH_S, arguments, main, tune_interpreter
 from tests.support.broker import ROOT, BrokerProcess
 from tests.support.waiting import until
 
@@ -68,3 +69,15 @@ def test_main_returns_its_status(tmp_path, capsys):
     assert main(["--data", str(tmp_path), "--set", "nonsense"]) == 1
     structlog.configure(**configuration)  # loggers of other tests hold on to its list of processors
     assert "name=value" in capsys.readouterr().err
+
+
+def test_the_interpreter_is_tuned_for_a_loop_beside_threads():
+    thresholds, switch_s = gc.get_threshold(), sys.getswitchinterval()
+    try:
+        tune_interpreter()
+        assert gc.get_threshold() == GC_THRESHOLDS and gc.get_freeze_count() > 0
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
+        sys.setswitchinterval(switch_s)

@@ -101,3 +101,15 @@ def test_a_lock_is_let_go_by_an_error(tmp_path):
 
 def test_each_broker_has_a_lock_of_its_own(tmp_path):
     assert files.broker_lock(tmp_path, 1) != files.broker_lock(tmp_path, "2")
+
+
+@pytest.mark.parametrize("size", [0, 1, files.READ_BYTES - 1, files.READ_BYTES, 3 * files.READ_BYTES + 5])
+def test_a_file_is_read_to_its_end(tmp_path, size):
+    data = bytes(range(256)) * (size // 256 + 1)
+    files.write_whole(tmp_path / "f", data[:size])
+    assert files.read_whole(tmp_path / "f") == data[:size]
+
+
+def test_a_file_that_is_not_there_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        files.read_whole(tmp_path / "f")
