@@ -14,7 +14,7 @@ SOCKETS ?= 10000
 CLAIMS ?= requests rebalance_time records listing latency startup cpu
 
 .PHONY: help up stop token demo test check format lock docs tour simulate schemathesis sockets \
-	oracle fuzz clients franz-go frames crash bench clean
+	oracle fuzz clients franz-go frames crash bench performance clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -95,6 +95,9 @@ bench: $(VENV)/.installed-dev ## ratios to a warm Apache Kafka, one table per cl
 
 sockets: $(VENV)/.installed-dev ## ten thousand live sockets that never read (SOCKETS=…): memory stays bounded
 	@KAAS_IDLE_SOCKETS=$(SOCKETS) $(BIN)/python -m pytest -q --timeout 900 kaasadmin/tests/test_idle_sockets.py
+
+performance: $(VENV)/.installed-dev ## this coordinator beside Apache Kafka and kfake: the table of docs/PERFORMANCE.md
+	@$(BIN)/python -m benchmarks.coordinators --write 1
 
 clean: ## remove what make made (not the data folder)
 	@rm -rf $(VENV) staticfiles .mypy_cache .ruff_cache .import_linter_cache

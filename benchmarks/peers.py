@@ -19,12 +19,13 @@ from pathlib import Path
 
 import uvloop
 
+from benchmarks.kfake import KfakeBroker
 from tests.conformance.peers import AS_APACHE
 from tests.support.apache import ApacheBroker
 from tests.support.broker import BrokerProcess
 
 OURS, APACHE = "ours", "apache"
-Peer = BrokerProcess | ApacheBroker
+Peer = BrokerProcess | ApacheBroker | KfakeBroker
 Measure = Callable[[Peer], Awaitable[float]]
 
 
