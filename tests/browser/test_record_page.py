@@ -22,7 +22,8 @@ def group(console: Console) -> str:
     """A group that committed 20 of forty records, a minute apart; number 22 is hostile and long."""
     name, topic = new_id(), new_id("topic")
     admin = AdminClient({"bootstrap.servers": console.broker.address, "log_level": 0})
-    admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(10)
+    kept = {"retention.ms": "-1"}  # records of a fixed day are old at once
+    admin.create_topics([NewTopic(topic, 2, 1, config=kept)])[topic].result(10)
     producer = Producer({"bootstrap.servers": console.broker.address, "log_level": 0})
     for number in range(RECORDS):
         value = HOSTILE * 5_000 if number == 22 else b'{"number": %d}' % number
