@@ -20,13 +20,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import load, peers
+from benchmarks import load, peers, requests
 from benchmarks.kfake import KfakeBroker
 from benchmarks.listing import make, names
 from benchmarks.peers import APACHE, OURS, Peer, shown
-from benchmarks.rebalancing import BigGroup
+from benchmarks.rebalance_time import MEMBERS, medians_ms
 from tests.support.apache import ApacheBroker
-from tests.support.broker import BrokerProcess
 
 KFAKE = "kfake"
 PAGE = Path(__file__).parents[1] / "docs" / "PERFORMANCE.md"
@@ -43,7 +42,6 @@ RATES = (
 )
 """What, connections, partitions."""
 NAMES = {"heartbeat": "heartbeats", "fetch": "offset fetches", "commit": "commits"}
-MEMBERS = (1, 10, 100, 500, 1_000, 2_000)
 MB = 2**20
 GROUPS_PER_MB = 100
 
@@ -89,13 +87,7 @@ def held_bytes(peer: Peer) -> int:
 async def rates(brokers: Mapping[str, Peer], rounds: int, seconds: float) -> list[Line]:
     lines = []
     for what, connections, partitions in RATES:
-
-        async def measure(peer: Peer, what: str = what, of: tuple[int, int] = (connections, partitions)) -> float:
-            rate = await load.repeat(peer.address, what, *of, seconds)
-            assert rate.errors == 0, f"{rate.errors} errors"
-            return rate.per_second
-
-        medians = await peers.alternate(brokers, measure, rounds)
+        medians = await peers.alternate(brokers, requests.one(what, connections, partitions, seconds), rounds)
         told = f"{NAMES[what]}, {connections} connections, {partitions} partition{'s' * (partitions > 1)}"
         lines.append(told_of(Line(what=told, unit="/s", values=medians)))
     return lines
@@ -104,14 +96,7 @@ async def rates(brokers: Mapping[str, Peer], rounds: int, seconds: float) -> lis
 async def rebalances(brokers: Mapping[str, Peer], rounds: int) -> list[Line]:
     lines = []
     for members in MEMBERS:
-        groups = {broker.address: await BigGroup.gather(broker.address, members) for broker in brokers.values()}
-
-        async def measure(peer: Peer, groups: dict[str, BigGroup] = groups) -> float:
-            return await groups[peer.address].rebalance_ms()
-
-        medians = await peers.alternate(brokers, measure, rounds)
-        for group in groups.values():
-            group.close()
+        medians = await medians_ms(brokers, members, rounds)
         told = f"rebalance of {members:,} member{'s' * (members > 1)}"
         lines.append(told_of(Line(what=told, unit=" ms", values=medians, more_is_better=False)))
     return lines
@@ -183,21 +168,14 @@ async def main() -> None:
         for broker in brokers.values():
             await load.prepare(broker.address)
         lines = await memory(brokers, chosen.groups)
-        kill(brokers)
+        peers.kill_ours(brokers)
     with all_three() as brokers:
         for broker in brokers.values():
             await load.prepare(broker.address)
         lines = await rates(brokers, chosen.rounds, chosen.seconds) + await rebalances(brokers, chosen.rounds) + lines
-        kill(brokers)
+        peers.kill_ours(brokers)
     if chosen.write:
         write([*said, *map(str, lines)])
-
-
-def kill(brokers: Mapping[str, Peer]) -> None:
-    """Ours would write a file for every group first if it ended in order."""
-    for broker in brokers.values():
-        if isinstance(broker, BrokerProcess):
-            broker.kill()
 
 
 if __name__ == "__main__":

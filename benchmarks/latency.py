@@ -107,9 +107,7 @@ async def main() -> None:
             medians = await peers.alternate(brokers, measure, chosen.rounds)
             row = {"unit": "ms", "more_is_better": False, "claim": CLAIM}
             table.add(Row(what=what, ours=medians[OURS], apache=medians[APACHE], **row))
-        for broker in brokers.values():
-            if isinstance(broker, peers.BrokerProcess):
-                broker.kill()  # in order it would write a file for every group first
+        peers.kill_ours(brokers)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,13 @@ def both(settings: Mapping[str, object] | None = None, apache_heap: str = "1g") 
             yield {OURS: ours, APACHE: apache}
 
 
+def kill_ours(brokers: Mapping[str, Peer]) -> None:
+    """For a broker that would write a file for every group first if it ended in order."""
+    for broker in brokers.values():
+        if isinstance(broker, BrokerProcess):
+            broker.kill()
+
+
 def allow_many_files() -> None:
     """As many connections as the machine lets this process have; what it starts inherits it."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -16,9 +16,9 @@ from datetime import datetime, timedelta
 from django.db.models import F
 from django.utils import timezone
 
+from groups.alerts.selectors import alert_row
 from groups.alerts.targets import Answer, post
 from groups.choices import DeliveryState
-from groups.keys import key_of
 from groups.models import Alert, Delivery, Webhook
 
 WAITS_S = (10, 30, 120, 600, 1_800, 7_200)
@@ -34,7 +34,7 @@ Send = Callable[[str, str, str, dict], Answer]
 def message_write(webhook: Webhook, event: str, alert: Alert | None = None) -> Delivery:
     """Writes a message to a webhook, due at once. In a transaction it exists if what it tells of does."""
     now = timezone.now()
-    body = {"version": 1, "event": event, "alert": None if alert is None else _alert_body(alert)}
+    body = {"version": 1, "event": event, "alert": None if alert is None else alert_row(alert)}
     return Delivery.objects.create(
         alert=alert,
         webhook=webhook,
@@ -83,23 +83,3 @@ def _note(delivery: Delivery, answer: Answer, now: datetime) -> None:
     else:
         given |= {"next_at": now + timedelta(seconds=WAITS_S[delivery.attempts - 1])}
     Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.WAITING).update(**given)
-
-
-def _alert_body(alert: Alert) -> dict[str, object]:
-    return {
-        "id": alert.pk,
-        "rule": alert.rule_name,
-        "kind": alert.kind,
-        "cluster": alert.cluster,
-        "group_id": alert.group_id,
-        "key": key_of(alert.group_id),
-        "state": alert.state,
-        "text": alert.text,
-        "since": alert.since.isoformat(timespec="milliseconds"),
-        "fired_at": _iso(alert.fired_at),
-        "resolved_at": _iso(alert.resolved_at),
-    }
-
-
-def _iso(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat(timespec="milliseconds")

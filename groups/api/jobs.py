@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
 
 from groups.api.base import ApiView, StrictSerializer, WriteParameters
-from groups.api.parameters import PATTERN_LIMIT, PageParameters
+from groups.api.parameters import PATTERN_LIMIT, PageParameters, group_query
 from groups.api.schema import WRITES, failures
 from groups.api.serializers import Listing
 from groups.choices import GroupState, GroupType, ItemState, JobState
 from groups.jobs import selectors, services
 from groups.jobs.kinds import kinds
-from groups.query import GroupQuery, Regex
 
 _WRITE_FAILURES = failures(400, 404, 409, 503)
 
@@ -104,7 +102,7 @@ class JobPlanView(ApiView):
         """Names the groups that a job would work on; nothing is done until it is started."""
         dry_run = self.parameters(WriteParameters)["dry_run"]
         given = self.body(NewJob)
-        query = job_query(given["filter"])
+        query = group_query(given["filter"])
 
         def act():
             planned = services.job_plan(
@@ -173,19 +171,3 @@ class JobItemListView(ApiView):
         """Each group and what came of it."""
         given = self.parameters(JobItemParameters)
         return Response(selectors.job_item_list(self.principal(), job, states=given.pop("state", ()), **given))
-
-
-def job_query(given: dict[str, Any]) -> GroupQuery:
-    """A job's filter as a question.
-
-    Raises Problem (400) for a regular expression that does not compile.
-    """
-    return GroupQuery(
-        search=given.get("search", ""),
-        regex=Regex(given["regex"]) if given.get("regex") else None,
-        states=frozenset(given.get("state", ())),
-        types=frozenset(given.get("type", ())),
-        topic=given.get("topic", ""),
-        min_lag=given.get("min_lag"),
-        coordinator=given.get("coordinator"),
-    )

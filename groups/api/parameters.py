@@ -5,7 +5,6 @@ Rules: a value that makes no sense is refused (400), never read as something els
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -59,8 +58,8 @@ class GroupListParameters(PageParameters):
     )
 
 
-def group_query(given: dict[str, Any], visible: Callable[[str], bool] = lambda group_id: True) -> GroupQuery:
-    """Checked parameters as a question.
+def group_query(given: dict[str, Any]) -> GroupQuery:
+    """Checked parameters as a question; a filter alone, as jobs have it, asks for no order and no page.
 
     Raises Problem (400) for a regular expression that does not compile.
     """
@@ -72,10 +71,7 @@ def group_query(given: dict[str, Any], visible: Callable[[str], bool] = lambda g
         topic=given.get("topic", ""),
         min_lag=given.get("min_lag"),
         coordinator=given.get("coordinator"),
-        ordering=given["ordering"],
-        page=given["page"],
-        page_size=given["page_size"],
-        visible=visible,
+        **{name: given[name] for name in ("ordering", "page", "page_size") if name in given},
     )
 
 

@@ -20,7 +20,7 @@ from kaas.feed.accounts import Account
 from kaas.feed.announced import event_fields
 from kaas.feed.backlog import Changes
 from kaas.feed.types import Event, LastRebalance, MemberView, OffsetView, Snapshot
-from kaas.feed.views import LogEnds, header, is_cooperative, last_of, member_view, offset_view, rebalance_record
+from kaas.feed.views import LogEnds, header, is_cooperative, last_of, member_view, offset_view
 
 _encode = msgspec.json.Encoder().encode
 
@@ -57,10 +57,6 @@ class Press:
     def publish(self, group_id: str, changes: Changes, now_ms: int, wall_offset_ms: int) -> Publication:
         """A group with what happened to it."""
         group = self.groups.get(group_id)
-        protocol = group.classic.protocol_name if group is not None else ""
-        for _, what in changes.told:
-            if isinstance(what, RebalanceCompleted):
-                self.last[group_id] = last_of(rebalance_record(what, protocol))
         at = now_ms + wall_offset_ms
         told = [
             (when, fields) for when, what in changes.told if (fields := self._fields(group_id, when, what)) is not None
@@ -95,6 +91,7 @@ class Press:
             parts = account.parts(what, {m.member_id: m.instance_id or m.client_id for m in members})
             moved = account.moved(what, fields["rebalance"].moved, eager=not is_cooperative(protocol))
             fields["rebalance"] = msgspec.structs.replace(fields["rebalance"], parts=parts, moved=moved)
+            self.last[group_id] = last_of(fields["rebalance"])
             account.end(when)
         return fields
 

@@ -13,7 +13,7 @@ import msgspec
 
 from kaas.coordinator.core import Core
 from kaas.coordinator.offset_entry import OffsetKey
-from kaas.coordinator.transactions.deciding import decide
+from kaas.coordinator.transactions.deciding import check_id, decide
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.states import ENDING, TxnState
@@ -40,14 +40,9 @@ def add(core: Core, event: AddToTransaction, now_ms: int) -> None:
 
 def check(core: Core, holder: Holder | None, event: AddToTransaction) -> ErrorCode:
     """Who asks, then whether the id is free for it; while the holder may be changing, nobody can be told that it is fenced."""
-    if core.is_loading_transaction(event.transactional_id):
-        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    if not event.transactional_id:
-        return ErrorCode.INVALID_REQUEST
-    if holder is None:
-        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    if holder.moving:
-        return ErrorCode.CONCURRENT_TRANSACTIONS
+    code = check_id(core, holder, event.transactional_id)
+    if code or holder is None:
+        return code
     if code := holder.decided.refusal(event.producer_id, event.epoch, event.fenced_code):
         return code
     return ErrorCode.CONCURRENT_TRANSACTIONS if holder.decided.txn_state in ENDING else ErrorCode.NONE

@@ -16,9 +16,21 @@ from kaas.coordinator.core import Core, Follower
 from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.state import TransactionState
 from kaas.coordinator.transactions.states import TxnState
+from kaas.errors import ErrorCode
 
 RETRY_MS = 500
 """Between two attempts at what a disk refused: markers, and the end of a transaction whose time is over."""
+
+
+def check_id(core: Core, holder: Holder | None, transactional_id: str) -> ErrorCode:
+    """Whether an id that should be there can be asked; while something is on its way, nobody can be told what comes of it."""
+    if core.is_loading_transaction(transactional_id):
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    if not transactional_id:
+        return ErrorCode.INVALID_REQUEST
+    if holder is None:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    return ErrorCode.CONCURRENT_TRANSACTIONS if holder.moving else ErrorCode.NONE
 
 
 def decide(

@@ -17,7 +17,7 @@ import msgspec
 from kaas.coordinator import timers
 from kaas.coordinator.core import Core
 from kaas.coordinator.effects import SendMarkers
-from kaas.coordinator.transactions.deciding import RETRY_MS, decide, watch
+from kaas.coordinator.transactions.deciding import RETRY_MS, check_id, decide, watch
 from kaas.coordinator.transactions.events import EndTransaction, MarkersFailed, MarkersWritten, ProducerAnswer
 from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.state import LAST_EPOCH, NONE, TransactionState
@@ -28,7 +28,7 @@ from kaas.errors import ErrorCode
 def end(core: Core, event: EndTransaction, now_ms: int) -> None:
     """Handle an EndTxn."""
     holder = core.transactions.get(event.transactional_id)
-    code = check(core, holder, event)
+    code = check_id(core, holder, event.transactional_id)
     if code or holder is None:
         refuse(core, event, code)
     elif is_repeated(holder.decided, event):
@@ -41,17 +41,6 @@ def end(core: Core, event: EndTransaction, now_ms: int) -> None:
 
 def refuse(core: Core, event: EndTransaction, code: ErrorCode) -> None:
     core.out.reply(event.reply_to, ProducerAnswer(code))
-
-
-def check(core: Core, holder: Holder | None, event: EndTransaction) -> ErrorCode:
-    """Whether the id can be asked; while something is on its way, nobody can be told what comes of it."""
-    if core.is_loading_transaction(event.transactional_id):
-        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    if not event.transactional_id:
-        return ErrorCode.INVALID_REQUEST
-    if holder is None:
-        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    return ErrorCode.CONCURRENT_TRANSACTIONS if holder.moving else ErrorCode.NONE
 
 
 def is_repeated(state: TransactionState, event: EndTransaction) -> bool:
