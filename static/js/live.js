@@ -82,7 +82,6 @@ class Live {
 
   lost(code) {
     clearTimeout(this.timers.silence);
-    if (this.resting) return;
     if (code in ENDS) {
       age.cutOff(ENDS[code]);
       return;
@@ -133,6 +132,17 @@ class Live {
     this.resting = true;
     for (const timer of Object.values(this.timers)) clearTimeout(timer);
     this.timers = {};
-    this.socket.close();
+    leave(this.socket);
   }
+}
+
+/**
+ * Nothing more is heard of `socket`. One closed while it still opens is an error in the browser's console: it ends as
+ * soon as it is open.
+ */
+function leave(socket) {
+  socket.onmessage = null;
+  socket.onclose = null;
+  if (socket.readyState !== WebSocket.CONNECTING) socket.close();
+  else socket.onopen = () => socket.close();
 }

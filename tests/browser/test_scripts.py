@@ -176,6 +176,29 @@ def test_rows_out_of_order_are_counted(page: Page) -> None:
     )
 
 
+# A socket
+
+LEFT_WHILE_OPENING = """async () => {
+  const { follow } = await import('/static/js/live.js');
+  const real = window.WebSocket;
+  const ends = [];
+  let opening = null;
+  window.WebSocket = class { readyState = 0; constructor() { opening = this; } close() { ends.push(this.readyState); } };
+  window.WebSocket.CONNECTING = 0;
+  follow({ path: 'ws/none/', onMessage: () => {}, poll: async () => 0 }).close();
+  const before = [...ends];
+  opening.readyState = 1;
+  opening.onopen();
+  window.WebSocket = real;
+  return [before, ends];
+}"""
+
+
+def test_a_socket_left_while_it_opens_ends_once_it_is_open(page: Page) -> None:
+    # Browsers write an error for one that is closed before it is established.
+    assert page.evaluate(LEFT_WHILE_OPENING) == [[], [1]]
+
+
 # The timeline's model
 
 MODEL = """async ([steps, until]) => {
