@@ -19,7 +19,7 @@ import uvloop
 
 from kaas.broker.configs import BadConfigs
 from kaas.broker.security.watched import BadFile
-from kaas.broker.server import Broker, FolderTaken
+from kaas.broker.server import FolderTaken, Server
 from kaas.broker.settings import BadSetting, Settings, parse
 from kaas.cluster.assignment import BadAssignment
 
@@ -83,7 +83,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
     """Run until a signal."""
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
-    broker = Broker(
+    server = Server(
         data=options.data,
         host=options.host,
         port=options.port,
@@ -93,10 +93,10 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _stop, stopping, loop, number)
-    await broker.start()
+    await server.start()
     tune_interpreter()
     await stopping.wait()
-    await broker.stop()
+    await server.stop()
 
 
 def _stop(stopping: asyncio.Event, loop: asyncio.AbstractEventLoop, number: int) -> None:

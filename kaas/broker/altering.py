@@ -11,18 +11,16 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.config_rows import Resource
 from kaas.broker.config_targets import Decide, alter, target_of
 from kaas.broker.gathering import Gathering
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import CLUSTER_NAME, Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 RIGHTS: dict[int, tuple[Kind, ErrorCode]] = {
     Resource.TOPIC: (Kind.TOPIC, ErrorCode.TOPIC_AUTHORIZATION_FAILED),

@@ -10,8 +10,9 @@ Source: Apache Kafka 4.2, ConfigAdminManager, ConfigurationControlManager.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from kaas.broker.broker import Broker
 from kaas.broker.config_changes import Changes, check_broker, check_group
 from kaas.broker.config_rows import Resource, text_of
 from kaas.broker.configs import ALL_BROKERS
@@ -21,9 +22,6 @@ from kaas.broker.settings import TABLE
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.settings import TOPIC_SETTINGS, ConfigType
 from kaas.storage.topics import Topic, check_topic_name
-
-if TYPE_CHECKING:
-    from kaas.broker.server import Broker
 
 Done = Callable[[Any], None]
 """Gets anything when a change is in force, or the KafkaError that came in its place."""

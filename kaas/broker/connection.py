@@ -9,7 +9,8 @@ Rules
 - A frame that came alone may be one that came before (kaas.broker.known); it is served without being read again.
 - Rounds in which nothing was heard, or nothing read, are counted here; how many are too many is not decided here.
 - Whatever cannot be read ends this connection with one log line.
-Must not know: APIs (kaas.broker.dispatch), how a client shows who it is (kaas.broker.security.gates).
+Must not know: what a request is (kaas.broker.request), APIs (kaas.broker.dispatch), how a client shows who it is
+(kaas.broker.security.gates).
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import Protocol, cast
 
 import structlog
 
-from kaas.broker.known import LONGEST_BYTES, MOST, Known
 from kaas.broker.security.names import ANONYMOUS
+from kaas.broker.security.sasl import SaslSession
 from kaas.wire.frames import BadFrame, FrameSplitter
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.security.gates import Desk, RawToken, SaslGate
-    from kaas.broker.security.sasl import SaslSession
 
 WAITING_BYTES = 1_048_576
 """Requests of one connection that wait for the one that is being served."""
 FRAME_COST_BYTES = 64
 """What keeping a waiting request costs beside its bytes."""
+LONGEST_BYTES = 4_096
+"""A longer frame is not recognised when it comes again."""
+MOST = 16
+"""Frames that a connection recognises."""
 
 KEEP_ALIVE = [
     (getattr(socket, name), value)
@@ -45,10 +46,29 @@ KEEP_ALIVE = [
 log = structlog.get_logger("kaas.broker.connection")
 
 
+Serve = Callable[[bytes], bool]
+"""Serves a frame as long as one that came before; false if it is another request."""
+
+
+class Desk(Protocol):
+    """What a connection is served by."""
+
+    def opened(self, connection: Connection) -> bool:
+        """Whether there is room for it."""
+
+    def closed(self, connection: Connection) -> None: ...
+
+    def serve(self, connection: Connection, payload: bytes) -> object | None:
+        """Serve one payload; what stands for it until it is answered, null when it is done already."""
+
+    def serve_known(self, connection: Connection, known: Serve, data: bytes) -> bool:
+        """Serve a frame that may have come before; whether it was recognised, and needs no more."""
+
+
 class Connection(asyncio.Protocol):
     """`client_host` is how Kafka shows a client: a slash and its address. `listener` names where it came in.
 
-    `desk` serves its payloads. `principal` is who the client is; on a SASL listener `gate` and `session` find that out.
+    `desk` serves its payloads. `principal` is who the client is; on a SASL listener `session` is how that is found out.
     """
 
     __slots__ = (
@@ -65,7 +85,6 @@ class Connection(asyncio.Protocol):
         "_writable",
         "client_host",
         "desk",
-        "gate",
         "listener",
         "max_bytes",
         "principal",
@@ -80,13 +99,12 @@ class Connection(asyncio.Protocol):
         self.listener = listener
         self.max_bytes = max_bytes
         self.principal = ANONYMOUS
-        self.gate: SaslGate | None = None
         self.session: SaslSession | None = None
         self._splitter = FrameSplitter(max_bytes)
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
-        self._parked: Request | RawToken | Known | None = None
-        self._known: dict[int, Known | None] = {}
+        self._parked: object | None = None
+        self._known: dict[int, Serve | None] = {}
         self._serving = False
         self._ready = self._writable = True
         self._paused = False
@@ -196,7 +214,7 @@ class Connection(asyncio.Protocol):
             self._known[size] = None
         return False
 
-    def remember(self, size: int, known: Known) -> None:
+    def remember(self, size: int, known: Serve) -> None:
         """Recognise frames of this many bytes."""
         self._known[size] = known
 
@@ -204,11 +222,11 @@ class Connection(asyncio.Protocol):
         """Recognise nothing any more; what comes is read anew."""
         self._known.clear()
 
-    def park(self, known: Known) -> None:
+    def park(self, request: object) -> None:
         """A request that was recognised is answered later."""
-        self._parked = known
+        self._parked = request
 
-    def answered(self, request: Request | RawToken | Known, frame: bytes | None) -> None:
+    def answered(self, request: object, frame: bytes | None) -> None:
         """The request is done; null: it has no answer."""
         if self.transport is None:
             return

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import structlog
 
-from kaas.broker.connection import Connection
+from kaas.broker.broker import Broker
+from kaas.broker.connection import Connection, Serve
 from kaas.broker.handlers import HANDLERS, Handler
 from kaas.broker.handlers.k18_api_versions import unknown_version_body
-from kaas.broker.known import Known
 from kaas.broker.request import Request
 from kaas.broker.security.limits import Admission
 from kaas.broker.security.metering import MeteredRequest
@@ -27,9 +26,6 @@ from kaas.wire.apis import API_VERSIONS, APIS
 from kaas.wire.decode import Unreadable
 from kaas.wire.headers import BadHeader, answer_frame, read_head, skip_tags
 from kaas.wire.schema import is_flexible
-
-if TYPE_CHECKING:
-    from kaas.broker.server import Broker
 
 log = structlog.get_logger("kaas.broker.dispatch")
 
@@ -123,12 +119,12 @@ class Dispatcher:
         return len(self._connections)
 
     @staticmethod
-    def serve_known(connection: Connection, known: Known, data: bytes) -> bool:
+    def serve_known(connection: Connection, known: Serve, data: bytes) -> bool:
         """Serve a frame that may have come before; whether it was recognised, and needs no more."""
         try:
-            return known.serve(data)
+            return known(data)
         except Exception:
-            log.exception("request failed", known=type(known).__name__, client=connection.client_host)
+            log.exception("request failed", known=known, client=connection.client_host)
             connection.refuse("a fault of the broker")
             return True
 

@@ -6,14 +6,11 @@ Must not know: Redis, groups' inner state.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from kaas.broker.broker import Broker
 from kaas.feed.publication import Press
 from kaas.feed.publisher import Publisher
 from kaas.feed.types import BrokerView, TopicView
-
-if TYPE_CHECKING:
-    from kaas.broker.server import Broker
 
 
 class BrokerSource:

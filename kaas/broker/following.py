@@ -6,14 +6,10 @@ rounds of timers are armed ahead, logs keep what they make of their topic's sett
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kaas.broker.broker import Broker
 from kaas.coordinator import timers
 from kaas.storage.log.config import LogConfig, log_config
 from kaas.storage.topics import Topic
-
-if TYPE_CHECKING:
-    from kaas.broker.server import Broker
 
 _ROUNDS = {
     timers.RETENTION: "offsets_retention_check_interval_ms",

@@ -15,19 +15,13 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kaas.broker.connection import Connection
-    from kaas.broker.request import Request
+from kaas.broker.connection import Connection
+from kaas.broker.request import Request
 
 HEAD_BYTES = 8
 """Length, key and version; the correlation id stands behind them."""
 CORRELATION_END = 12
-LONGEST_BYTES = 4_096
-"""A longer frame is not kept."""
-MOST = 16
-"""Frames that a connection remembers."""
 
 _SIZE = struct.Struct(">i")
 

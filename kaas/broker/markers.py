@@ -11,8 +11,9 @@ Source: KIP-98, KIP-890 (markers carry the epoch after the transaction's own).
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.gathering import Gathering
 from kaas.coordinator.effects import SendMarkers
 from kaas.coordinator.events import EndStaged
@@ -20,9 +21,6 @@ from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.transactions.events import MarkersFailed, MarkersWritten
 from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.records.control import Marker, MarkerKind, build_marker
-
-if TYPE_CHECKING:
-    from kaas.broker.server import Broker
 
 COORDINATOR_EPOCH = 0
 

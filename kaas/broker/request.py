@@ -8,20 +8,17 @@ Must not know: what any API means.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 
+from kaas.broker.broker import Broker
+from kaas.broker.connection import Connection, Serve
 from kaas.wire.apis import APIS
 from kaas.wire.decode import decode
 from kaas.wire.encode import Values, encode_response
 from kaas.wire.frames import LENGTH
 from kaas.wire.headers import answer_frame
-
-if TYPE_CHECKING:
-    from kaas.broker.connection import Connection
-    from kaas.broker.known import Known
-    from kaas.broker.server import Broker
 
 log = structlog.get_logger("kaas.broker.request")
 
@@ -83,7 +80,7 @@ class Request:
         """Whether it is worth being recognised when it comes once more."""
         return self.connection.comes_again(LENGTH.size + len(self._payload))
 
-    def remember(self, known: Known) -> None:
+    def remember(self, known: Serve) -> None:
         """Recognise it when it comes once more."""
         self.connection.remember(LENGTH.size + len(self._payload), known)
 

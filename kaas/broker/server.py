@@ -1,4 +1,4 @@
-"""The broker: every part wired together, started and stopped in order.
+"""The broker as a whole: every part wired together, listening, started and stopped in order.
 
 Job: own the parts and their lives.
 Rules: the port is open before the groups are read, so that clients find somebody who tells them to wait. At a stop the port
@@ -21,6 +21,7 @@ import msgspec
 import structlog
 
 from kaas.broker import listeners
+from kaas.broker.broker import Broker
 from kaas.broker.clock import Clock
 from kaas.broker.configs import FILE_NAME as CONFIGS_FILE
 from kaas.broker.configs import Configs
@@ -30,8 +31,6 @@ from kaas.broker.feed_source import start_feed
 from kaas.broker.following import settings_changed
 from kaas.broker.group_service import GroupService
 from kaas.broker.markers import MarkerWriter
-from kaas.broker.security.quotas import Quotas
-from kaas.broker.security.rules import Rules
 from kaas.broker.security.service import Security
 from kaas.broker.security.tls import client_auth
 from kaas.broker.settings import Settings
@@ -52,67 +51,62 @@ class FolderTaken(Exception):
     """Another broker works in this data folder."""
 
 
-class Broker:
-    """One broker. `host` and `port` are where it listens; port 0 takes a free one.
+class Server:
+    """A broker that listens. `host` and `port` are where, if no setting says so; port 0 takes a free one.
 
-    `groups`, `topics`, `cluster`, `settings`, `configs`, `clock` are what handlers reach; `rules` (none: everything is allowed)
-    and `quotas` are in force for all of them.
+    `broker` holds its parts, and the address that it came to listen on.
     """
-
-    groups: GroupService
-    topics: TopicService
-    cluster: ClusterView
 
     def __init__(
         self, *, data: Path, host: str, port: int, broker_id: int, settings: Settings, redis_url: str | None = None
     ) -> None:
         self.data = data
         self.redis_url = redis_url
-        self.host = host
-        self.port = port
-        self.broker_id = broker_id
-        self.settings = settings
-        self.clock = Clock()
-        self.rules: Rules | None = None
-        self.quotas = Quotas((), 0)
-        self.dispatcher = Dispatcher(self)
-        folder = data / CLUSTER_FOLDER
-        self.security = Security(self, folder)
-        self.configs = Configs(folder / CONFIGS_FILE, broker_id, settings, functools.partial(settings_changed, self))
+        folder, clock = data / CLUSTER_FOLDER, Clock()
+        self.broker = Broker(
+            broker_id=broker_id,
+            host=host,
+            port=port,
+            incarnation=str(uuid.uuid4()),
+            started_at=clock.wall_ms(),
+            settings=settings,
+            configs=Configs(folder / CONFIGS_FILE, broker_id, settings, lambda: settings_changed(self.broker)),
+            clock=clock,
+        )
+        self.dispatcher = Dispatcher(self.broker)
+        self.security = Security(self.broker, self.dispatcher, folder)
         self.feed: Publisher | None = None
-        self.incarnation = str(uuid.uuid4())
-        self.started_at = self.clock.wall_ms()
         self._servers: list[asyncio.Server] = []
         self._loading: asyncio.Task[None] | None = None
         self._lock: IO[str] | None = None
 
     async def start(self) -> None:
         """Open the port; groups load behind it. Raises FolderTaken, OSError, BadAssignment, BadFile, BadConfigs, BadSetting."""
-        loop = asyncio.get_running_loop()
-        self._lock = await loop.run_in_executor(None, lock_folder, self.data, self.broker_id)
-        await loop.run_in_executor(None, self.configs.load)
+        loop, broker = asyncio.get_running_loop(), self.broker
+        settings, clock, folder = broker.settings, broker.clock, self.data / CLUSTER_FOLDER
+        self._lock = await loop.run_in_executor(None, lock_folder, self.data, broker.broker_id)
+        await loop.run_in_executor(None, broker.configs.load)
         await loop.run_in_executor(None, self.security.load)
-        listening = [await self._listen(one) for one in listeners.bound(self.settings, self.host, self.port)]
-        told = listeners.advertised(self.settings, listening)
-        self.host, self.port = told[0].host, told[0].port
-        folder = self.data / CLUSTER_FOLDER
+        listening = [await self._listen(one) for one in listeners.bound(settings, broker.host, broker.port)]
+        told = listeners.advertised(settings, listening)
+        broker.host, broker.port = told[0].host, told[0].port
         entry = BrokerEntry(
-            id=self.broker_id,
-            host=self.host,
+            id=broker.broker_id,
+            host=broker.host,
             listeners=tuple(told),
             state="alive",
-            last_seen=self.clock.wall_ms(),
+            last_seen=clock.wall_ms(),
         )
-        assignment = await loop.run_in_executor(None, take_over, folder, entry, self.clock.wall_ms())
-        self.cluster = ClusterView.of(self.broker_id, assignment)
-        self.groups = GroupService(folder, self.broker_id, assignment.assignment_version, self.settings, self.clock)
-        self.topics = TopicService(self.data, self.settings, self.clock)
-        self.groups.markers = MarkerWriter(self)
-        await self.topics.start()
+        assignment = await loop.run_in_executor(None, take_over, folder, entry, clock.wall_ms())
+        broker.cluster = ClusterView.of(broker.broker_id, assignment)
+        broker.groups = GroupService(folder, broker.broker_id, assignment.assignment_version, settings, clock)
+        broker.topics = TopicService(self.data, settings, clock)
+        broker.groups.markers = MarkerWriter(broker)
+        await broker.topics.start()
         self.security.start()
         for server in self._servers:
             await server.start_serving()
-        log.info("listening", broker=self.broker_id, **{one.name: f"{one.host}:{one.port}" for one in listening})
+        log.info("listening", broker=broker.broker_id, **{one.name: f"{one.host}:{one.port}" for one in listening})
         self._loading = loop.create_task(self._load())
 
     async def loaded(self) -> None:
@@ -122,14 +116,15 @@ class Broker:
 
     async def _load(self) -> None:
         """Bring the groups back, then begin to tell of them."""
-        await self.groups.load()
+        await self.broker.groups.load()
         if self.redis_url is not None:
-            self.feed = start_feed(self, self.redis_url)
+            self.feed = start_feed(self.broker, self.redis_url)
 
     async def _listen(self, listener: Listener) -> Listener:
         """Bind, without serving yet; the listener with the port that it got. Raises OSError, BadSetting."""
-        protocol = listeners.protocol_of(self.settings, listener.name)
-        max_bytes = self.settings["socket.request.max.bytes"]
+        settings = self.broker.settings
+        protocol = listeners.protocol_of(settings, listener.name)
+        max_bytes = settings["socket.request.max.bytes"]
         make = functools.partial(Connection, self.security.desk(listener.name, protocol), listener.name, max_bytes)
         loop = asyncio.get_running_loop()
         host = listener.host or "0.0.0.0"  # noqa: S104 - as asked for, and said aloud
@@ -142,7 +137,7 @@ class Broker:
             ssl=self.security.context(listener.name, protocol),
         )
         self._servers.append(server)
-        shown = client_auth(self.settings, listener.name, protocol)
+        shown = client_auth(settings, listener.name, protocol)
         danger = listeners.danger(listener, protocol, shown, has_rules=self.security.has_rules)
         if danger is not None:
             log.warning(danger, listener=listener.name, host=host)
@@ -156,13 +151,13 @@ class Broker:
         self.security.stop()
         if self._loading is not None:
             await asyncio.wait([self._loading])
-        await self.groups.stop()
+        await self.broker.groups.stop()
         if self.feed is not None:
             await self.feed.stop()
-        await self.topics.stop()
+        await self.broker.topics.stop()
         if self._lock is not None:
             self._lock.close()
-        log.info("stopped", broker=self.broker_id)
+        log.info("stopped", broker=self.broker.broker_id)
 
 
 def lock_folder(data: Path, broker_id: int) -> IO[str]:

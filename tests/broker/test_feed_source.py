@@ -4,7 +4,7 @@ import msgspec
 import redis
 
 from kaas.broker.feed_source import BrokerSource
-from kaas.broker.server import Broker
+from kaas.broker.server import Server
 from kaas.broker.settings import parse
 from kaas.feed import keys
 from kaas.wire.apis import OFFSET_COMMIT
@@ -45,10 +45,10 @@ async def test_topics_are_told_with_the_ends_of_their_logs(tmp_path):
 async def test_a_broker_with_redis_tells_its_groups(tmp_path):
     settings = parse(["kaas.cluster=here", "kaas.feed.commits.interval.ms=10"])
     with valkey(tmp_path / "v") as url:
-        broker = Broker(data=tmp_path, host="127.0.0.1", port=0, broker_id=1, settings=settings, redis_url=url)
-        await broker.start()
-        await broker.loaded()
-        peer = await Peer.connect(broker)
+        server = Server(data=tmp_path, host="127.0.0.1", port=0, broker_id=1, settings=settings, redis_url=url)
+        await server.start()
+        await server.loaded()
+        peer = await Peer.connect(server)
         try:
             await create(peer, "t")
             row = {"partition_index": 0, "committed_offset": 3, "committed_metadata": ""}
@@ -59,4 +59,4 @@ async def test_a_broker_with_redis_tells_its_groups(tmp_path):
             assert msgspec.json.decode(text)["offsets"]["t/0"]["committed"] == 3
         finally:
             peer.close()
-            await broker.stop()
+            await server.stop()

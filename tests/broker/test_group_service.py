@@ -201,7 +201,7 @@ async def test_a_slow_disk_holds_up_commits_and_nothing_else(tmp_path, monkeypat
     async with serving(tmp_path, **QUICK) as peer:
         await create(peer, "t")
         member = await stable(peer)
-        other = await Peer.connect(peer.broker)
+        other = await Peer.connect(peer.server)
         monkeypatch.setattr(os, "fdatasync", slow)
         other.put(OFFSET_COMMIT, 8, **commit_values({("t", 0): 5}, "other"))
         for _ in range(20):

@@ -6,9 +6,8 @@ from unittest import mock
 
 import pytest
 
-from kaas.broker.connection import Connection
+from kaas.broker.connection import LONGEST_BYTES, MOST, Connection
 from kaas.broker.dispatch import Dispatcher
-from kaas.broker.known import LONGEST_BYTES, MOST
 from kaas.wire.apis import DELETE_TOPICS, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH
 from tests.broker.handlers.groups import QUICK, commit_values, stable
 from tests.broker.handlers.topics import create
@@ -151,7 +150,7 @@ async def test_a_fault_ends_the_connection_and_no_other(tmp_path):
         member = await stable(peer)
         for _ in range(3):
             await peer.ask(HEARTBEAT, 4, **member.values)
-        other = await Peer.connect(peer.broker)
+        other = await Peer.connect(peer.server)
         with mock.patch.object(peer.broker.groups, "submit", side_effect=RuntimeError("broken")):
             peer.put(HEARTBEAT, 4, **member.values)
             with pytest.raises(Closed):
@@ -166,7 +165,7 @@ async def a_pair(folder):
     async with serving(folder / "one", **QUICK) as first, serving(folder / "two", **QUICK) as second:
         for peer in (first, second):
             await create(peer, "t", 2)
-        (plain,) = second.broker.dispatcher._connections
+        (plain,) = second.server.dispatcher._connections
         with mock.patch.object(Connection, "comes_again", partial_for(plain)):
             yield first, second
 

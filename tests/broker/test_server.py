@@ -7,7 +7,7 @@ import struct
 import pytest
 import structlog
 
-from kaas.broker.server import Broker, FolderTaken, lock_folder
+from kaas.broker.server import FolderTaken, Server, lock_folder
 from kaas.broker.settings import BadSetting, parse
 from kaas.wire.apis import API_VERSIONS, FIND_COORDINATOR, METADATA, OFFSET_FETCH
 from tests.support.in_process import Closed, Peer, serving
@@ -15,7 +15,7 @@ from tests.support.waiting import until_async
 
 
 def made(folder, *pairs, host="127.0.0.1", broker_id=1):
-    return Broker(data=folder, host=host, port=0, broker_id=broker_id, settings=parse(pairs))
+    return Server(data=folder, host=host, port=0, broker_id=broker_id, settings=parse(pairs))
 
 
 async def test_it_answers_and_says_where_it_is(tmp_path):
@@ -55,14 +55,14 @@ async def test_a_client_is_told_the_address_of_the_listener_it_came_in_on(tmp_pa
         "listeners=IN://127.0.0.1:0,OUT://127.0.0.1:0",
         "advertised.listeners=OUT://broker.example.org:19092",
     )
-    broker = made(tmp_path, *pairs)
-    await broker.start()
-    await broker.loaded()
+    server = made(tmp_path, *pairs)
+    await server.start()
+    await server.loaded()
     try:
-        inside, outside = (server.sockets[0].getsockname()[1] for server in broker._servers)
+        inside, outside = (one.sockets[0].getsockname()[1] for one in server._servers)
         told = {}
         for port in (inside, outside):
-            peer = Peer(broker, *await asyncio.open_connection("127.0.0.1", port))
+            peer = Peer(server, *await asyncio.open_connection("127.0.0.1", port))
             answer = await peer.ask(FIND_COORDINATOR, 2, key="g", key_type=0)
             (node,) = (await peer.ask(METADATA, 1, topics=[])).brokers
             assert (answer.host, answer.port) == (node.host, node.port)
@@ -70,16 +70,16 @@ async def test_a_client_is_told_the_address_of_the_listener_it_came_in_on(tmp_pa
             peer.close()
         assert told == {inside: ("127.0.0.1", inside), outside: ("broker.example.org", 19092)}
     finally:
-        await broker.stop()
+        await server.stop()
 
 
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
 async def test_a_listener_for_everybody_is_said_aloud(tmp_path, host, warned):
-    broker = made(tmp_path, host=host)
+    server = made(tmp_path, host=host)
     with structlog.testing.capture_logs() as logs:
-        await broker.start()
-    await broker.loaded()
-    await broker.stop()
+        await server.start()
+    await server.loaded()
+    await server.stop()
     assert any("anybody" in entry["event"] for entry in logs) is warned
 
 
@@ -88,9 +88,9 @@ async def test_a_port_that_is_taken_is_an_error(tmp_path):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        broker = Broker(data=tmp_path, host="127.0.0.1", port=port, broker_id=1, settings=parse([]))
+        server = Server(data=tmp_path, host="127.0.0.1", port=port, broker_id=1, settings=parse([]))
         with pytest.raises(OSError, match="in use"):
-            await broker.start()
+            await server.start()
 
 
 async def test_bad_listeners_are_a_bad_setting(tmp_path):
@@ -103,30 +103,30 @@ async def test_requests_are_answered_while_the_groups_load(tmp_path):
 
     https://github.com/redpanda-data/redpanda/issues/23176
     """
-    broker = made(tmp_path)
+    server = made(tmp_path)
     may_load = asyncio.Event()
-    await broker.start()
-    load, broker.groups.load = broker.groups.load, may_load.wait
-    broker._loading.cancel()
-    broker.groups.coordinator.loading = True
-    peer = await Peer.connect(broker)
+    await server.start()
+    load, server.broker.groups.load = server.broker.groups.load, may_load.wait
+    server._loading.cancel()
+    server.broker.groups.coordinator.loading = True
+    peer = await Peer.connect(server)
     answer = await peer.ask(OFFSET_FETCH, 5, group_id="g", topics=None)
     assert answer.error_code == 14
-    broker.groups.load = load
-    broker._loading = asyncio.get_running_loop().create_task(broker._load())
-    await broker.loaded()
+    server.broker.groups.load = load
+    server._loading = asyncio.get_running_loop().create_task(server._load())
+    await server.loaded()
     assert (await peer.ask(OFFSET_FETCH, 5, group_id="g", topics=None)).error_code == 0
     peer.close()
-    await broker.stop()
+    await server.stop()
 
 
 async def test_a_stop_closes_connections_and_the_port(tmp_path):
     async with serving(tmp_path) as peer:
-        broker, port = peer.broker, peer.broker.port
+        server, port = peer.server, peer.broker.port
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(struct.pack(">ihhih", 10, 18, 0, 1, -1))
         await reader.readexactly(4)
-        await broker.stop()
+        await server.stop()
         await reader.read()
         assert await reader.read() == b""
         writer.close()
@@ -147,7 +147,7 @@ async def test_a_client_that_does_not_read_is_closed_and_others_are_served(tmp_p
                 while True:
                     await loop.sock_sendall(deaf, request * 500)
                     assert (await peer.ask(API_VERSIONS, 0)).error_code == 0
-        await until_async(lambda: len(peer.broker.dispatcher) == 1)
+        await until_async(lambda: len(peer.server.dispatcher) == 1)
         assert (await peer.ask(API_VERSIONS, 0)).error_code == 0
         deaf.close()
 
@@ -162,13 +162,13 @@ async def test_half_a_request_and_then_silence_ends_the_connection(tmp_path):
 
 async def test_a_connection_too_many_is_closed_at_once(tmp_path):
     async with serving(tmp_path, max_connections_per_ip=2) as peer:
-        second = await Peer.connect(peer.broker)
-        third = await Peer.connect(peer.broker)
+        second = await Peer.connect(peer.server)
+        third = await Peer.connect(peer.server)
         with pytest.raises(Closed):
             await third.ask(API_VERSIONS, 0)
         assert (await second.ask(API_VERSIONS, 0)).error_code == 0
         second.close()
-        await until_async(lambda: len(peer.broker.dispatcher) == 1)
-        fourth = await Peer.connect(peer.broker)
+        await until_async(lambda: len(peer.server.dispatcher) == 1)
+        fourth = await Peer.connect(peer.server)
         assert (await fourth.ask(API_VERSIONS, 0)).error_code == 0
         fourth.close()

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from kaas.broker.server import Broker
+from kaas.broker.server import Server
 from kaas.broker.settings import parse
 from kaas.wire.apis import API_VERSIONS, Api
 from kaas.wire.decode import decode
@@ -28,17 +28,18 @@ class Closed(Exception):
 
 
 class Peer:
-    """One connection to a broker."""
+    """One connection to a broker: `server` is all of it, `broker` the parts that requests reach."""
 
-    def __init__(self, broker: Broker, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.broker = broker
+    def __init__(self, server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.server = server
+        self.broker = server.broker
         self._reader = reader
         self._writer = writer
         self._sent: list[tuple[Api, int]] = []
 
     @classmethod
-    async def connect(cls, broker: Broker) -> Peer:
-        return cls(broker, *await asyncio.open_connection("127.0.0.1", broker.port))
+    async def connect(cls, server: Server) -> Peer:
+        return cls(server, *await asyncio.open_connection("127.0.0.1", server.broker.port))
 
     def put(self, api: Api, version: int, **values: Any) -> None:
         """Sends a request, whose answer is left for `get`."""
@@ -78,17 +79,17 @@ class Peer:
 async def serving(folder: Path, **settings: Any) -> AsyncIterator[Peer]:
     """A broker with settings, whose names are written with underscores, and a connection to it."""
     named = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
-    broker = Broker(data=folder, host="127.0.0.1", port=0, broker_id=1, settings=parse(named))
-    await broker.start()
+    server = Server(data=folder, host="127.0.0.1", port=0, broker_id=1, settings=parse(named))
+    await server.start()
     try:
-        await broker.loaded()
-        peer = await Peer.connect(broker)
+        await server.loaded()
+        peer = await Peer.connect(server)
         try:
             yield peer
         finally:
             peer.close()
     finally:
-        await broker.stop()
+        await server.stop()
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:

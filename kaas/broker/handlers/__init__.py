@@ -7,8 +7,7 @@ The contract of a handler module `kNN_name.py`
   the writer takes what the version has (kaas.wire.encode). `request.answer_nothing()` and `request.refuse(reason)` are the
   other two ends. A handler neither waits nor starts a task: what takes time is given a callback.
 - Anything that a handler raises ends the connection; errors that Kafka has a code for are answered with it.
-- Handlers reach everything through `broker`: `broker.groups` (kaas.broker.group_service), `broker.topics`
-  (kaas.broker.topic_service), `broker.cluster`, `broker.settings`, `broker.clock`.
+- Handlers reach everything through `broker` (kaas.broker.broker): its groups, topics, cluster, settings, clock.
 Must not know: each other.
 """
 
@@ -18,11 +17,12 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.wire.apis import Api
 
-Handler = Callable[[Any, Any], None]
+Handler = Callable[[Broker, Request], None]
 """handle(broker, request)."""
 
 

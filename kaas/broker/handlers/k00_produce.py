@@ -10,10 +10,12 @@ Left out: messages about single records.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from kaas.broker.broker import Broker
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import partition_of, topic_named, topic_with_id
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
@@ -24,10 +26,6 @@ from kaas.storage.topics import Topic
 from kaas.wire.apis import PRODUCE
 from kaas.wire.records.codec import Codec
 from kaas.wire.records.header import CODEC_MASK, TRANSACTIONAL, peek_attributes, read_header
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = PRODUCE
 NO_ACKS, ALL_ACKS = 0, -1

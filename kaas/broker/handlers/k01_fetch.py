@@ -11,21 +11,19 @@ last fetched epoch (clients use OffsetForLeaderEpoch); a nearer replica to read 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.fetch_sessions import Continuation, FetchedPartition, PartitionKey
 from kaas.broker.fetching import Limits, Row, Wanted, read_partitions
 from kaas.broker.partitions import partition_of, topic_named, topic_with_id
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.metering import is_held_back
 from kaas.broker.security.operations import Kind, Operation
 from kaas.broker.security.quotas import Measure
 from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.apis import FETCH
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = FETCH
 SESSIONS_SINCE = 7

@@ -11,20 +11,18 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import check_leader_epoch, partition_of, topic_named
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.lookup import FoundRecord
 from kaas.storage.log.partition import PartitionLog
 from kaas.wire.apis import LIST_OFFSETS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = LIST_OFFSETS
 COMMITTED = 1

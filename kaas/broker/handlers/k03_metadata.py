@@ -11,20 +11,18 @@ this broker keeps groups and transactions elsewhere. Left out: racks.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.following import follow_topic
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, UNASKED_OPERATIONS, topic_named, topic_with_id
+from kaas.broker.request import Request
 from kaas.broker.security.guard import authorized_operations, may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import Topic, check_topic_name
 from kaas.wire.apis import METADATA
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = METADATA
 BY_ID_SINCE = 12

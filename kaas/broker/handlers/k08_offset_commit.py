@@ -12,9 +12,11 @@ import datetime
 import functools
 import itertools
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Known
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
@@ -26,10 +28,6 @@ from kaas.wire.apis import OFFSET_COMMIT
 from kaas.wire.encode import Values, encode_response
 from kaas.wire.frames import LENGTH
 from kaas.wire.guard import array_length, compact_array_length, skip_compact, skip_string
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = OFFSET_COMMIT
 EPOCH_SINCE, INSTANCE_SINCE, FLEXIBLE_SINCE, MODERN_SINCE, BY_ID_SINCE = 6, 7, 8, 9, 10
@@ -58,7 +56,7 @@ def handle(broker: Broker, request: Request) -> None:
     if version < BY_ID_SINCE and not any(codes) and request.comes_again():
         places = places_of(request.payload, request.body_at, version)
         if places:
-            request.remember(KnownCommit(broker, request, message, event, places))
+            request.remember(KnownCommit(broker, request, message, event, places).serve)
     broker.groups.submit(event)
 
 

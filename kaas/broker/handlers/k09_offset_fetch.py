@@ -9,9 +9,11 @@ Left out: version 0, which read ZooKeeper.
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Verbatim
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import queries
@@ -22,10 +24,6 @@ from kaas.coordinator.queries import FetchedOffsets
 from kaas.errors import ErrorCode
 from kaas.wire.apis import OFFSET_FETCH
 from kaas.wire.encode import Values, encode_response
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = OFFSET_FETCH
 BY_ID_SINCE = 10
@@ -61,7 +59,7 @@ def answer_known(broker: Broker, request: Request, group_id: str, values: Values
     core = broker.groups.coordinator
     group = core.groups.get(group_id)
     if group is not None and not core.is_loading(group_id) and request.comes_again():
-        request.remember(KnownFetch(request, core, group, body))
+        request.remember(KnownFetch(request, core, group, body).serve)
 
 
 class KnownFetch(Verbatim):

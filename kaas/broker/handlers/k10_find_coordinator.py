@@ -7,16 +7,14 @@ Left out: share groups.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode
 from kaas.wire.apis import FIND_COORDINATOR
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = FIND_COORDINATOR
 GROUP, TRANSACTION = 0, 1

@@ -11,18 +11,15 @@ from __future__ import annotations
 import datetime
 import functools
 import uuid
-from typing import TYPE_CHECKING
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import JoinAnswer
 from kaas.errors import ErrorCode
 from kaas.wire.apis import JOIN_GROUP
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = JOIN_GROUP
 MILLISECOND = datetime.timedelta(milliseconds=1)

@@ -7,21 +7,18 @@ Left out: nothing.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from kaas.broker.broker import Broker
 from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Verbatim
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.errors import ErrorCode
 from kaas.wire.apis import HEARTBEAT
 from kaas.wire.encode import encode_response
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = HEARTBEAT
 
@@ -41,7 +38,7 @@ def handle(broker: Broker, request: Request) -> None:
     )
     broker.groups.submit(event)
     if request.comes_again():
-        request.remember(KnownHeartbeat(broker, request, event))
+        request.remember(KnownHeartbeat(broker, request, event).serve)
 
 
 def reply(request: Request, code: ErrorCode) -> None:

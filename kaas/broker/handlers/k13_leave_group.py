@@ -8,18 +8,15 @@ Left out: nothing.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import LeaveAnswer
 from kaas.errors import ErrorCode
 from kaas.wire.apis import LEAVE_GROUP
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = LEAVE_GROUP
 

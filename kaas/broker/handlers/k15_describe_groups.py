@@ -7,18 +7,16 @@ Left out: nothing. A group of another type is answered as an unknown one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.guard import authorized_operations, may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import queries
 from kaas.coordinator.queries import DescribedGroup
 from kaas.errors import ErrorCode
 from kaas.wire.apis import DESCRIBE_GROUPS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = DESCRIBE_GROUPS
 UNASKED = -(2**31)

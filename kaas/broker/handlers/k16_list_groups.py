@@ -6,16 +6,12 @@ Left out: nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import queries
 from kaas.wire.apis import LIST_GROUPS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = LIST_GROUPS
 

@@ -9,22 +9,19 @@ Left out: nothing.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.failure import AuthenticationFailed
 from kaas.errors import ErrorCode
 from kaas.wire.apis import SASL_HANDSHAKE
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = SASL_HANDSHAKE
 
 
 def handle(broker: Broker, request: Request) -> None:
     """Serve a SaslHandshake."""
-    gate, session = request.connection.gate, request.connection.session
+    gate, session = broker.gates.get(request.connection.listener), request.connection.session
     mechanism = request.decode().mechanism
     if gate is None or session is None or not session.may_begin:
         request.answer({"error_code": ErrorCode.ILLEGAL_SASL_STATE, "mechanisms": ()})

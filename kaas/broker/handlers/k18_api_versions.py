@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.features import FEATURES
+from kaas.broker.request import Request
 from kaas.errors import ErrorCode
 from kaas.wire.apis import API_VERSIONS, APIS
 from kaas.wire.encode import encode_response
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = API_VERSIONS
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from kaas.broker.broker import Broker
 from kaas.broker.config_rows import topic_rows
 from kaas.broker.following import follow_topic
 from kaas.broker.gathering import Gathering
 from kaas.broker.replicas import ONE_REPLICA, check_assignment, check_replication_factor
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import Topic
 from kaas.wire.apis import CREATE_TOPICS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = CREATE_TOPICS
 DEFAULT = -1

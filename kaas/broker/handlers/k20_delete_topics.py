@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
+from kaas.broker.broker import Broker
 from kaas.broker.gathering import Gathering
 from kaas.broker.partitions import topic_named, topic_with_id
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.events import TopicDeleted
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import Topic
 from kaas.wire.apis import DELETE_TOPICS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = DELETE_TOPICS
 BY_ID_SINCE = 6

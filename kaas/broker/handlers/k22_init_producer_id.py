@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import datetime
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may, may_with_any
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.events import InitProducer, ProducerAnswer
 from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.apis import INIT_PRODUCER_ID
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = INIT_PRODUCER_ID
 FIRST_EPOCH = 0

@@ -6,17 +6,15 @@ Left out: versions 0 and 1, without the client's own leader epoch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.partitions import check_leader_epoch, partition_of, topic_named
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.apis import OFFSET_FOR_LEADER_EPOCH
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = OFFSET_FOR_LEADER_EPOCH
 

@@ -9,20 +9,18 @@ Left out: nothing.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.gathering import Gathering
 from kaas.broker.handlers.k22_init_producer_id import fenced_code
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.errors import ErrorCode
 from kaas.wire.apis import ADD_PARTITIONS_TO_TXN
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = ADD_PARTITIONS_TO_TXN
 FENCED_SINCE = 2

@@ -11,20 +11,18 @@ Left out: nothing.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.handlers.k08_offset_commit import refuse, reply, split
 from kaas.broker.handlers.k25_add_offsets_to_txn import refusal_of
+from kaas.broker.request import Request
 from kaas.coordinator.answers import CommitAnswer
 from kaas.coordinator.events import CommitRow, StageOffsets
 from kaas.coordinator.offsets import COMMITTED
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.errors import ErrorCode
 from kaas.wire.apis import TXN_OFFSET_COMMIT
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = TXN_OFFSET_COMMIT
 LOADING_SINCE = 2

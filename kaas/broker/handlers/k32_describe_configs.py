@@ -7,20 +7,18 @@ Left out: settings of loggers, client metrics: 42.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kaas.broker.altering import check_right
+from kaas.broker.broker import Broker
 from kaas.broker.config_rows import Resource, Row, all_brokers_rows, broker_rows, group_rows, topic_rows
 from kaas.broker.configs import ALL_BROKERS
 from kaas.broker.partitions import topic_named
+from kaas.broker.request import Request
 from kaas.broker.security.operations import Operation
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import check_topic_name
 from kaas.wire.apis import DESCRIBE_CONFIGS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = DESCRIBE_CONFIGS
 

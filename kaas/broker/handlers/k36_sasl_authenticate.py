@@ -8,16 +8,14 @@ Left out: nothing.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.failure import AuthenticationFailed
+from kaas.broker.security.gates import SaslGate
 from kaas.broker.security.sasl import Phase
 from kaas.errors import ErrorCode
 from kaas.wire.apis import SASL_AUTHENTICATE
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = SASL_AUTHENTICATE
 FAILED = "Authentication failed: the credentials are not those of a user here (mechanism {})."
@@ -25,24 +23,22 @@ FAILED = "Authentication failed: the credentials are not those of a user here (m
 
 def handle(broker: Broker, request: Request) -> None:
     """Serve a SaslAuthenticate."""
-    gate, session = request.connection.gate, request.connection.session
+    gate, session = broker.gates.get(request.connection.listener), request.connection.session
     token = request.decode().auth_bytes
     if gate is None or session is None or session.phase is not Phase.TOKENS:
         message = "There is no exchange that a token could belong to."
         request.answer({"error_code": ErrorCode.ILLEGAL_SASL_STATE, "error_message": message})
         return
-    gate.take(request.connection, token, functools.partial(reply, request, session.mechanism))
+    gate.take(request.connection, token, functools.partial(reply, gate, request, session.mechanism))
 
 
-def reply(request: Request, mechanism: str, result: bytes | AuthenticationFailed) -> None:
+def reply(gate: SaslGate, request: Request, mechanism: str, result: bytes | AuthenticationFailed) -> None:
     """The broker's token, or the end of the connection."""
     if isinstance(result, AuthenticationFailed):
         code = ErrorCode.SASL_AUTHENTICATION_FAILED
         request.answer({"error_code": code, "error_message": FAILED.format(mechanism)})
         request.refuse("authentication failed")
         return
-    gate = request.connection.gate
-    assert gate is not None
     request.answer(
         {
             "error_code": ErrorCode.NONE,

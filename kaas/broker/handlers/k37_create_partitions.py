@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.following import follow_topic
 from kaas.broker.gathering import Gathering
 from kaas.broker.replicas import check_assignment
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.events import PartitionsAdded
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.topics import Topic
 from kaas.wire.apis import CREATE_PARTITIONS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = CREATE_PARTITIONS
 

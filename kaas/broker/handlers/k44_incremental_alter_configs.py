@@ -7,16 +7,14 @@ Left out: loggers, client metrics: 42.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kaas.broker.altering import alter_all
+from kaas.broker.broker import Broker
 from kaas.broker.config_changes import Changes, Step, incremental
 from kaas.broker.config_targets import Target
+from kaas.broker.request import Request
 from kaas.wire.apis import INCREMENTAL_ALTER_CONFIGS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = INCREMENTAL_ALTER_CONFIGS
 

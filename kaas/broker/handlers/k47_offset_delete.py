@@ -7,18 +7,16 @@ Left out: nothing.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import DeleteOffsetsAnswer
 from kaas.errors import ErrorCode
 from kaas.wire.apis import OFFSET_DELETE
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = OFFSET_DELETE
 

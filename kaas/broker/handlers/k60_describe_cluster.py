@@ -6,17 +6,15 @@ Left out: racks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
 from kaas.broker.partitions import CLUSTER_OPERATIONS, UNASKED_OPERATIONS
+from kaas.broker.request import Request
 from kaas.broker.security.guard import authorized_operations
 from kaas.broker.security.operations import Kind
 from kaas.errors import ErrorCode
 from kaas.wire.apis import DESCRIBE_CLUSTER
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = DESCRIBE_CLUSTER
 BROKERS, CONTROLLERS = 1, 2

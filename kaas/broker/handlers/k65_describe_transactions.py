@@ -6,17 +6,15 @@ Left out: nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.state import TransactionState
 from kaas.errors import ErrorCode
 from kaas.wire.apis import DESCRIBE_TRANSACTIONS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = DESCRIBE_TRANSACTIONS
 NOT_STARTED = -1

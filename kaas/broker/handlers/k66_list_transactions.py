@@ -8,20 +8,18 @@ Left out: nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import re2
 
+from kaas.broker.broker import Broker
+from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.transactions.state import TransactionState
 from kaas.coordinator.transactions.states import TxnState
 from kaas.errors import ErrorCode
 from kaas.wire.apis import LIST_TRANSACTIONS
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.server import Broker
 
 API = LIST_TRANSACTIONS
 STATES = frozenset(state.value for state in TxnState) | {"PrepareEpochFence"}

@@ -20,20 +20,15 @@ import contextlib
 import struct
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from kaas.broker.connection import Connection, Desk, Serve
 from kaas.broker.security.failure import AuthenticationFailed
 from kaas.broker.security.names import USER, BadName, MappingRule, certificate_name
 from kaas.broker.security.sasl import Exchange, Phase, SaslSession
 from kaas.wire.apis import API_VERSIONS, APIS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kaas.wire.frames import LENGTH
-
-if TYPE_CHECKING:
-    from kaas.broker.connection import Connection
-    from kaas.broker.known import Known
-    from kaas.broker.request import Request
 
 log = structlog.get_logger("kaas.broker.security")
 
@@ -51,18 +46,6 @@ class RawToken:
 
     def __init__(self) -> None:
         self.done = False
-
-
-class Desk(Protocol):
-    """What a connection is served by."""
-
-    def opened(self, connection: Connection) -> bool: ...
-
-    def closed(self, connection: Connection) -> None: ...
-
-    def serve(self, connection: Connection, payload: bytes) -> Request | RawToken | None: ...
-
-    def serve_known(self, connection: Connection, known: Known, data: bytes) -> bool: ...
 
 
 class CertificateGate:
@@ -88,10 +71,10 @@ class CertificateGate:
     def closed(self, connection: Connection) -> None:
         self._desk.closed(connection)
 
-    def serve(self, connection: Connection, payload: bytes) -> Request | RawToken | None:
+    def serve(self, connection: Connection, payload: bytes) -> object | None:
         raise AssertionError("a connection is served by the desk behind this gate")
 
-    def serve_known(self, connection: Connection, known: Known, data: bytes) -> bool:
+    def serve_known(self, connection: Connection, known: Serve, data: bytes) -> bool:
         raise AssertionError("a connection is served by the desk behind this gate")
 
 
@@ -118,7 +101,6 @@ class SaslGate:
         self._threads = threads
 
     def opened(self, connection: Connection) -> bool:
-        connection.gate = self
         connection.session = SaslSession(self._offered)
         connection.take_frames_up_to(self._max_bytes_before)
         return self._desk.opened(connection)
@@ -126,13 +108,13 @@ class SaslGate:
     def closed(self, connection: Connection) -> None:
         self._desk.closed(connection)
 
-    def serve_known(self, connection: Connection, known: Known, data: bytes) -> bool:
+    def serve_known(self, connection: Connection, known: Serve, data: bytes) -> bool:
         session = self._session(connection)
         if session.phase is not Phase.OPEN or session.has_expired(self._now_ms()):
             return False
         return self._desk.serve_known(connection, known, data)
 
-    def serve(self, connection: Connection, payload: bytes) -> Request | RawToken | None:
+    def serve(self, connection: Connection, payload: bytes) -> object | None:
         """Serve one payload, if it may be served now."""
         session = self._session(connection)
         if session.phase is Phase.TOKENS and session.is_raw:

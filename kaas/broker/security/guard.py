@@ -7,13 +7,9 @@ Must not know: what an API means, where rules come from.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kaas.broker.request import Request
 from kaas.broker.security.operations import CLUSTER_NAME, NEEDS, Kind, Operation
-
-if TYPE_CHECKING:
-    from kaas.broker.request import Request
-    from kaas.broker.security.rules import Rules
+from kaas.broker.security.rules import Rules
 
 
 def may(request: Request, operation: Operation, kind: Kind, name: str = CLUSTER_NAME) -> bool:

@@ -14,13 +14,15 @@ import ssl
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import structlog
 
+from kaas.broker.broker import Broker
+from kaas.broker.connection import Desk
+from kaas.broker.dispatch import Dispatcher
 from kaas.broker.security import credentials, quotas, rules
 from kaas.broker.security.credentials import Users
-from kaas.broker.security.gates import CertificateGate, Desk, SaslGate
+from kaas.broker.security.gates import CertificateGate, SaslGate
 from kaas.broker.security.names import mapping_rules, super_users
 from kaas.broker.security.plain import CHECKED_WITH, MECHANISM, PlainExchange
 from kaas.broker.security.protocols import Protocol
@@ -33,9 +35,6 @@ from kaas.broker.security.watched import Watched
 from kaas.broker.settings import BadSetting
 from kaas.broker.settings_table import list_items
 
-if TYPE_CHECKING:
-    from kaas.broker.server import Broker
-
 log = structlog.get_logger("kaas.broker.security")
 
 LOOK_S = 1.0
@@ -44,10 +43,11 @@ THREADS = 2
 
 
 class Security:
-    """What `broker` is protected with. `folder` holds the files."""
+    """What `broker` is protected with. `dispatcher` serves those whom a gate lets through; `folder` holds the files."""
 
-    def __init__(self, broker: Broker, folder: Path) -> None:
+    def __init__(self, broker: Broker, dispatcher: Dispatcher, folder: Path) -> None:
         self._broker = broker
+        self._dispatcher = dispatcher
         self._users: Watched[Users] = Watched(folder / credentials.FILE_NAME, credentials.parse, {})
         self._rules: Watched[tuple[Rule, ...] | None] = Watched(folder / rules.FILE_NAME, rules.parse, None)
         self._quotas: Watched[tuple[Quota, ...]] = Watched(folder / quotas.FILE_NAME, quotas.parse, ())
@@ -80,14 +80,14 @@ class Security:
 
     def desk(self, listener: str, protocol: Protocol) -> Desk:
         """What the connections of a listener come to first. Raises BadSetting."""
-        dispatcher, settings = self._broker.dispatcher, self._broker.settings
+        dispatcher, settings = self._dispatcher, self._broker.settings
         if protocol is Protocol.SSL:
             return CertificateGate(dispatcher, mapping_rules(settings.on(listener, "ssl.principal.mapping.rules")))
         if not protocol.has_sasl:
             return dispatcher
         if not self._users.value:
             log.warning("nobody can sign in: there are no users yet", listener=listener, file=str(self._users.path))
-        return SaslGate(
+        gate = self._broker.gates[listener] = SaslGate(
             dispatcher,
             self._offered(list_items(settings.on(listener, "sasl.enabled.mechanisms"))),
             now_ms=self._broker.clock.now_ms,
@@ -96,6 +96,7 @@ class Security:
             max_bytes_before=settings.on(listener, "sasl.server.max.receive.size"),
             threads=self._threads,
         )
+        return gate
 
     def context(self, listener: str, protocol: Protocol) -> ssl.SSLContext | None:
         """What a listener speaks TLS with, if it does. Raises BadSetting."""
@@ -165,4 +166,4 @@ class Security:
                 super_users=super_users(settings["super.users"]),
                 everyone_if_none=settings["allow.everyone.if.no.acl.found"],
             )
-        broker.dispatcher.rights_changed(is_metered=bool(broker.quotas))
+        self._dispatcher.rights_changed(is_metered=bool(broker.quotas))

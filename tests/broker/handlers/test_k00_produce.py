@@ -62,7 +62,7 @@ async def test_an_error_of_a_batch_that_wants_no_answer_ends_the_connection(tmp_
         peer.put(PRODUCE, 9, **produce_values("no", batch("a", at=5), acks=0))
         with pytest.raises(Closed):
             await peer.get()
-        assert (await (await Peer.connect(peer.broker)).ask(METADATA, 12, topics=[])).brokers
+        assert (await (await Peer.connect(peer.server)).ask(METADATA, 12, topics=[])).brokers
 
 
 @pytest.mark.parametrize(("version", "code"), [(3, 76), (6, 76), (7, 0)])

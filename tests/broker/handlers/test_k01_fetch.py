@@ -60,7 +60,7 @@ async def test_a_fetch_waits_for_records(tmp_path):
         await create(peer, "t")
         peer.put(FETCH, 11, **fetch_values("t", max_wait=10_000_000))
         await waits(peer)
-        await produce(await Peer.connect(peer.broker), "t", batch("a", at=5))
+        await produce(await Peer.connect(peer.server), "t", batch("a", at=5))
         row = (await peer.get()).responses[0].partitions[0]
         assert (values(row), row.high_watermark) == ([(0, "a")], 1)
 
@@ -70,7 +70,7 @@ async def test_a_fetch_waits_for_as_many_bytes_as_it_wants(tmp_path):
         await create(peer, "t")
         size = len(batch("a", at=5))
         peer.put(FETCH, 11, **fetch_values("t", max_wait=10_000_000, min_bytes=2 * size + 1))
-        other = await Peer.connect(peer.broker)
+        other = await Peer.connect(peer.server)
         for value in "abc":
             await produce(other, "t", batch(value, at=5))
             await waits(peer) if value != "c" else None
@@ -93,7 +93,7 @@ async def test_records_in_files_do_not_hurry_a_fetch_that_wants_more(tmp_path):
         await produce(peer, "t", batch("a", "b", at=5))
         peer.put(FETCH, 11, **fetch_values("t", 1, max_wait=10_000_000, min_bytes=LOTS))  # 1: only files find it
         await waits(peer)
-        await produce(await Peer.connect(peer.broker), "t", batch("x" * LOTS, at=5))
+        await produce(await Peer.connect(peer.server), "t", batch("x" * LOTS, at=5))
         assert [o for o, _ in values((await peer.get()).responses[0].partitions[0])] == [0, 1]
 
 
@@ -111,7 +111,7 @@ async def test_a_fetch_that_waits_is_told_that_its_topic_is_gone(tmp_path):
         await create(peer, "t")
         peer.put(FETCH, 11, **fetch_values("t", max_wait=10_000_000))
         await waits(peer)
-        await (await Peer.connect(peer.broker)).ask(DELETE_TOPICS, 5, topic_names=["t"])
+        await (await Peer.connect(peer.server)).ask(DELETE_TOPICS, 5, topic_names=["t"])
         assert (await peer.get()).responses[0].partitions[0].error_code == 3
 
 
@@ -134,7 +134,7 @@ async def test_a_committed_reader_is_woken_and_told_of_no_aborted_transactions(t
         await create(peer, "t")
         peer.put(FETCH, 11, **fetch_values("t", max_wait=10_000_000, isolation_level=1, min_bytes=1))
         await waits(peer)
-        await produce(await Peer.connect(peer.broker), "t", batch("a", at=5))
+        await produce(await Peer.connect(peer.server), "t", batch("a", at=5))
         row = (await peer.get()).responses[0].partitions[0]
         assert (values(row), row.aborted_transactions) == ([(0, "a")], ())
 

@@ -90,7 +90,7 @@ async def test_a_commit_that_cannot_be_written_says_so_and_changes_nothing(tmp_p
 async def test_many_commits_at_once_are_all_answered(tmp_path):
     async with serving(tmp_path) as peer:
         await create(peer, "t")
-        peers = [await type(peer).connect(peer.broker) for _ in range(20)]
+        peers = [await type(peer).connect(peer.server) for _ in range(20)]
         answers = await asyncio.gather(*(commit(p, {("t", 0): n}, group=f"g{n}") for n, p in enumerate(peers)))
         assert answers == [{("t", 0): 0}] * 20
         for one in peers:

@@ -61,7 +61,7 @@ async def test_a_second_member_waits_for_the_first(tmp_path):
     """https://github.com/tansu-io/tansu/issues/625"""
     async with serving(tmp_path, **QUICK) as peer:
         first = await stable(peer)
-        other = await Peer.connect(peer.broker)
+        other = await Peer.connect(peer.server)
         waiting = asyncio.ensure_future(join(other, version=3))
         while (await peer.ask(HEARTBEAT, 4, **first.values)).error_code != 27:
             await asyncio.sleep(0.01)

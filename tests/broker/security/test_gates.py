@@ -41,7 +41,7 @@ async def guarded(folder, **settings):
 
 
 def principals(peer):
-    return {connection.principal for connection in peer.broker.dispatcher._connections}
+    return {connection.principal for connection in peer.server.dispatcher._connections}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -97,7 +97,7 @@ async def test_requests_before_are_small(tmp_path):
     async with guarded(tmp_path, sasl_server_max_receive_size=1_000) as peer:
         assert (await signed_in(peer)).error_code == 0
         assert (await peer.ask(METADATA, 1, topics=[{"name": "t" * 200}] * 10)).brokers
-        other = await Peer.connect(peer.broker)
+        other = await Peer.connect(peer.server)
         await other.ask(SASL_HANDSHAKE, 1, mechanism="PLAIN")
         with pytest.raises(Closed):
             await other.ask(SASL_AUTHENTICATE, 1, auth_bytes=b"x" * 1_000)
@@ -131,7 +131,7 @@ async def test_who_must_sign_in_again_is_served_until_then(tmp_path):
     async with guarded(tmp_path, connections_max_reauth_ms=60_000) as peer:
         answer = await signed_in(peer)
         assert answer.session_lifetime.total_seconds() == 60
-        (connection,) = peer.broker.dispatcher._connections
+        (connection,) = peer.server.dispatcher._connections
         beat = {"group_id": "g", "generation_id": 1, "member_id": "m"}
         for _ in range(3):
             assert (await peer.ask(HEARTBEAT, 3, **beat)).error_code == 25
@@ -156,7 +156,7 @@ async def test_a_client_that_leaves_in_the_middle_leaves_nothing(tmp_path):
         await peer.get()
         peer.close()
         async with asyncio.timeout(10):
-            while len(peer.broker.dispatcher):
+            while len(peer.server.dispatcher):
                 await asyncio.sleep(0.01)
 
 
@@ -165,9 +165,9 @@ async def test_users_are_taken_without_a_restart(tmp_path):
         path = tmp_path / CLUSTER_FOLDER / credentials.FILE_NAME
         credentials.add(path, "carol", "secret", FEW_ITERATIONS)
         credentials.remove(path, "bob")
-        await asyncio.to_thread(peer.broker.security.refresh)
+        await asyncio.to_thread(peer.server.security.refresh)
         assert (await signed_in(peer, "carol")).error_code == 0
-        other = await Peer.connect(peer.broker)
+        other = await Peer.connect(peer.server)
         assert (await signed_in(other, "bob")).error_code == 58
         other.close()
 
@@ -199,7 +199,7 @@ async def serving_tls(folder, authority, named):
             if certificate is not None:
                 context.load_cert_chain(certificate)
             opened = asyncio.open_connection("127.0.0.1", peer.broker.port, ssl=context)
-            return Peer(peer.broker, *await opened)
+            return Peer(peer.server, *await opened)
 
         yield authority, connect
 

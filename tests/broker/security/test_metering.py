@@ -41,7 +41,7 @@ async def test_one_request_too_many_is_answered_at_once_with_how_long_to_wait(tm
     async with limited(tmp_path, {"user": "ANONYMOUS", "client_id": "<default>", "request_rate": 4}) as peer:
         told = [waits(await peer.ask(HEARTBEAT, version, **BEAT)) for _ in range(5)]
         assert told == [0, 0, 0, 0, 250]
-        (connection,) = peer.broker.dispatcher._connections
+        (connection,) = peer.server.dispatcher._connections
         assert connection._mute is not None
 
 
@@ -58,7 +58,7 @@ async def test_others_are_not_held_up(tmp_path):
     async with limited(tmp_path, {"client_id": "test", "request_rate": 1}) as peer:
         for _ in range(2):
             await peer.ask(HEARTBEAT, 3, **BEAT)
-        other = await Peer.connect(peer.broker)
+        other = await Peer.connect(peer.server)
         assert (await other.ask(API_VERSIONS, 2)).error_code == 0
         other.close()
 
@@ -103,7 +103,7 @@ async def test_the_authentication_is_never_counted(tmp_path):
         for _ in range(3):
             assert waits(await peer.ask(API_VERSIONS, 2)) == 0
         await peer.ask(SASL_HANDSHAKE, 1, mechanism="PLAIN")
-        (connection,) = peer.broker.dispatcher._connections
+        (connection,) = peer.server.dispatcher._connections
         assert connection._mute is None
 
 
@@ -117,7 +117,7 @@ async def test_quotas_come_and_go_while_it_runs(tmp_path):
             other = path.with_name("other")
             other.write_text(json.dumps({"quotas": rows}))
             other.rename(path)
-            security = peer.broker.security
+            security = peer.server.security
             assert (await asyncio.to_thread(security.refresh))[0]
             security._put_in_force()
             told = [waits(await peer.ask(HEARTBEAT, 3, **BEAT)) for _ in range(2)]

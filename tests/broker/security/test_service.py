@@ -9,7 +9,7 @@ import structlog
 
 from kaas.broker.security import quotas, rules
 from kaas.broker.security.watched import BadFile
-from kaas.broker.server import CLUSTER_FOLDER, Broker
+from kaas.broker.server import CLUSTER_FOLDER, Server
 from kaas.broker.settings import BadSetting, parse
 from kaas.wire.apis import HEARTBEAT
 from tests.broker.handlers.groups import QUICK, stable
@@ -37,13 +37,13 @@ def put_rules(folder, *rows):
     put(folder, rules.FILE_NAME, json.dumps({"rules": rows}))
 
 
-def broker(folder, *pairs):
-    return Broker(data=folder, host="127.0.0.1", port=0, broker_id=1, settings=parse(pairs))
+def server(folder, *pairs):
+    return Server(data=folder, host="127.0.0.1", port=0, broker_id=1, settings=parse(pairs))
 
 
 async def looked(peer):
     """One round of looking, without the wait for it."""
-    security = peer.broker.security
+    security = peer.server.security
     looking = asyncio.get_running_loop().create_future()
     looking.set_result(await asyncio.to_thread(security.refresh))
     security._looked(looking)
@@ -51,7 +51,7 @@ async def looked(peer):
 
 async def test_without_files_nothing_is_in_force(tmp_path):
     async with serving(tmp_path) as peer:
-        assert peer.broker.rules is None and not peer.broker.quotas and not peer.broker.security.has_rules
+        assert peer.broker.rules is None and not peer.broker.quotas and not peer.server.security.has_rules
 
 
 async def test_rules_are_in_force_from_the_first_request_on(tmp_path):
@@ -106,12 +106,12 @@ async def test_a_file_that_breaks_while_it_runs_changes_nothing(tmp_path):
 async def test_a_broken_file_ends_the_start(tmp_path, name):
     put(tmp_path, name, "{")
     with pytest.raises(BadFile, match=name):
-        await broker(tmp_path).start()
+        await server(tmp_path).start()
 
 
 async def test_a_listener_that_cannot_speak_tls_ends_the_start(tmp_path):
     with pytest.raises(BadSetting, match="TLS"):
-        await broker(tmp_path, "listeners=SSL://127.0.0.1:0").start()
+        await server(tmp_path, "listeners=SSL://127.0.0.1:0").start()
 
 
 async def test_a_sasl_listener_without_users_is_said_aloud(tmp_path):
