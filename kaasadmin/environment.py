@@ -108,6 +108,12 @@ VARIABLES = (
         meaning="How long the console waits for a Kafka broker before it answers 504.",
     ),
     Variable(
+        name="KAAS_JOB_PARTITIONS",
+        default="1000",
+        meaning="A reset of more partitions than this is applied by the page as a job with progress and cancel. So many are "
+        "one commit, which is over before a job would have begun.",
+    ),
+    Variable(
         name="KAAS_ALLOWED_HOSTS",
         default="localhost,127.0.0.1,[::1]",
         meaning="Host names under which the console answers, separated by commas.",
@@ -221,6 +227,7 @@ class Environment:
     schema_registry_timeout_ms: int
     read_only: tuple[str, ...]
     kafka_timeout_ms: int
+    job_partitions: int
     allowed_hosts: tuple[str, ...]
     trusted_origins: tuple[str, ...]
     base_path: str
@@ -270,6 +277,7 @@ def environment(values: Mapping[str, str] | None = None) -> Environment:
         schema_registry_timeout_ms=_number(text, "KAAS_SCHEMA_REGISTRY_TIMEOUT_MS", 10, 60_000),
         read_only=_listed(text("KAAS_READ_ONLY")),
         kafka_timeout_ms=_number(text, "KAAS_KAFKA_TIMEOUT_MS", 100, 600_000),
+        job_partitions=_number(text, "KAAS_JOB_PARTITIONS", 1, 1_000_000),
         allowed_hosts=_listed(text("KAAS_ALLOWED_HOSTS")),
         trusted_origins=_listed(text("KAAS_TRUSTED_ORIGINS")),
         base_path=_base_path(text("KAAS_BASE_PATH")),

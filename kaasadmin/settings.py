@@ -35,6 +35,7 @@ KAAS_CLUSTERS = clusters_from(
 KAAS_SCHEMA_REGISTRY_TIMEOUT_MS = KAAS.schema_registry_timeout_ms
 KAAS_REDIS_URL = redis_url(KAAS.data, KAAS.redis_url)
 KAAS_KAFKA_TIMEOUT_MS = KAAS.kafka_timeout_ms
+KAAS_JOB_PARTITIONS = KAAS.job_partitions
 KAAS_HISTORY_DAYS = KAAS.history_days
 KAAS_LAG_STEPS = tuple(Step(step_ms, kept_ms) for step_ms, kept_ms in KAAS.lag_kept)
 KAAS_LAG_ROWS = KAAS.lag_rows

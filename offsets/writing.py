@@ -9,12 +9,13 @@ Must not know: how a plan was made, who may.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from groups.audit import audited
-from groups.backups import backup_take, backup_void
+from groups.backups import backup_take, backup_take_back
 from groups.choices import Outcome
 from groups.gateway import Committed, Gateway, Partition
 from groups.problems import NOT_CONNECTED, TIMEOUT, Problem, error_row, from_kafka
@@ -34,7 +35,8 @@ IN_DOUBT = (TIMEOUT, NOT_CONNECTED)
 class Write:
     """What is to be written, for whom and under which name in the audit; `held` is what is committed before it.
 
-    A target of null deletes the partition's offset. `keep` is false for an undo, which is not undone again.
+    A target of null deletes the partition's offset. `keep` is false for an undo, which is not undone again. `work` is shared
+    by the writes of one piece of work, which are then undone together.
     """
 
     actor: str
@@ -44,6 +46,7 @@ class Write:
     targets: Mapping[Partition, Committed | None]
     held: Mapping[Partition, Committed]
     keep: bool = True
+    work: uuid.UUID | None = None
 
     def before(self) -> dict[Partition, Committed | None]:
         return {place: self.held.get(place) for place in self.targets}
@@ -100,13 +103,18 @@ def _kept_and_written(
     if not write.keep:
         return _written(gateway, write)
     backup = backup_take(
-        actor=write.actor, action=write.action, cluster=write.cluster, group_id=write.group_id, offsets=before
+        actor=write.actor,
+        action=write.action,
+        cluster=write.cluster,
+        group_id=write.group_id,
+        offsets=before,
+        work=write.work,
     )
     try:
         return _written(gateway, write)
     except Problem as problem:
         if problem.kind not in IN_DOUBT:
-            backup_void(backup)
+            backup_take_back(backup, before)
         raise
 
 

@@ -45,11 +45,12 @@ class NewJob(StrictSerializer):
 
 
 class JobShape(serializers.Serializer):
-    """A job and how far it is: of `total` groups so many wait, are done, failed."""
+    """A job and how far it is: of `total` groups, or partitions of one group, so many wait, are done, failed."""
 
     id = serializers.UUIDField()
     kind = serializers.CharField()
     label = serializers.CharField()
+    unit = serializers.ChoiceField(choices=["group", "partition"], help_text="What is counted.")
     cluster = serializers.CharField()
     params = serializers.DictField()
     state = serializers.ChoiceField(choices=JobState.choices)
@@ -75,6 +76,8 @@ class JobItemShape(serializers.Serializer):
     number = serializers.IntegerField()
     group_id = serializers.CharField()
     key = serializers.CharField()
+    topic = serializers.CharField(allow_null=True, help_text="Of a job on the partitions of a group.")
+    partition = serializers.IntegerField(allow_null=True)
     state = serializers.ChoiceField(choices=ItemState.choices)
     message = serializers.CharField(allow_blank=True)
 
@@ -160,7 +163,7 @@ class JobStartView(ApiView):
 
 
 class JobItemListView(ApiView):
-    """The groups of a job."""
+    """What a job goes through."""
 
     @extend_schema(
         operation_id="job_items_list",
@@ -168,6 +171,6 @@ class JobItemListView(ApiView):
         responses={200: JobItemList, **failures(400, 404)},
     )
     def get(self, request, job: uuid.UUID):
-        """Each group and what came of it."""
+        """Each group, or each partition, and what came of it."""
         given = self.parameters(JobItemParameters)
         return Response(selectors.job_item_list(self.principal(), job, states=given.pop("state", ()), **given))

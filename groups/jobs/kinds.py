@@ -1,19 +1,19 @@
 """What jobs can do: a kind per sort of work. This app brings the deletion of groups; others add theirs when they start.
 
-Rules: a kind's `act` does the whole of one group through the same service as a single request, so that rights, audit rows and
-undo are the same; it reads back what it wrote, and doing it again after a worker died does no harm. What it must remember for
-that it hands to `remember` before it goes on.
+Rules: a kind of work on groups does the whole of one group through the same service as a single request, so that rights, audit
+rows and undo are the same. A kind of work on partitions does so many of one group at a time. Both read back what they wrote,
+and doing it again after a worker died does no harm; what one must remember for that it hands to `remember` before it goes on.
 Must not know: how jobs are kept and run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from groups.access import Principal, cluster_of, require
-from groups.choices import WITHOUT_MEMBERS, Role
+from groups.choices import WITHOUT_MEMBERS, JobState, Role
 from groups.gateway import gateway_of
 from groups.index import GroupRow
 from groups.problems import FAILED, NOT_FOUND, Problem
@@ -21,14 +21,20 @@ from groups.services import group_delete
 
 Params = dict[str, Any]
 
+Result = str | Problem
+"""What came of one item: a sentence, or why it was not done."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One group to work on: who asks, where, with which parameters, and what was remembered of an earlier try."""
+    """One group to work on, or one partition of it: who asks, where, with which parameters, and what was remembered before
+    or of an earlier try. `topic` and `partition` are null for a group."""
 
     principal: Principal
     cluster: str
     group_id: str
+    topic: str | None
+    partition: int | None
     params: Params
     note: dict[str, Any]
     remember: Callable[[dict[str, Any]], None]
@@ -36,17 +42,55 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobKind:
-    """`label` names the work. `checked` makes parameters of what was asked, or refuses it (400). `fits` says whether a
-    group of the list is one to work on. `act` does it and answers with a sentence, or raises Problem."""
+    """Work on groups. `label` names it. `checked` makes parameters of what was asked, or refuses it (400). `fits` says
+    whether a group of the list is one to work on. `act` does it and answers with a sentence, or raises Problem."""
 
     label: str
     checked: Callable[[Params], Params]
     fits: Callable[[GroupRow], bool]
     act: Callable[[Item], str]
 
+    unit = "group"
+    batch = 1
+
+    def do(self, items: Sequence[Item]) -> list[Result]:
+        """What came of each item."""
+        return [self._done(item) for item in items]
+
+    def _done(self, item: Item) -> Result:
+        try:
+            return self.act(item)
+        except Problem as problem:
+            return problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionKind:
+    """Work on partitions of one group, at most `batch` of them at a time. `do` answers what came of each item, in their
+    order, or raises Problem when nothing was done. `over` is told how the job ended, once, and at once when it is cancelled;
+    then the items in hand may still be finished."""
+
+    label: str
+    batch: int
+    do: Callable[[Sequence[Item]], Sequence[Result]]
+    over: Callable[[Params, JobState], None]
+
+    unit = "partition"
+
 
 kinds: dict[str, JobKind] = {}
-"""Name in the API to the kind."""
+"""Work that is planned from a filter of the groups list: name in the API to the kind."""
+
+partition_kinds: dict[str, PartitionKind] = {}
+"""Work that a service of its own begins."""
+
+
+def kind_of(name: str) -> JobKind | PartitionKind:
+    """The kind of a job.
+
+    Raises KeyError for one that this release does not know.
+    """
+    return partition_kinds[name] if name in partition_kinds else kinds[name]
 
 
 def is_empty(row: GroupRow) -> bool:

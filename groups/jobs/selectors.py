@@ -15,7 +15,7 @@ from django.db.models import Count
 
 from groups.access import Principal
 from groups.choices import ItemState
-from groups.jobs.kinds import kinds
+from groups.jobs.kinds import kinds, partition_kinds
 from groups.keys import key_of
 from groups.models import Job, JobItem
 from groups.problems import not_found
@@ -52,7 +52,7 @@ def job_list(principal: Principal, *, page: int, page_size: int) -> Row:
 def job_item_list(
     principal: Principal, job_id: uuid.UUID, *, states: Iterable[str] = (), page: int, page_size: int
 ) -> Row:
-    """The groups of a job and what came of each, in the order in which they are done.
+    """The groups of a job, or the partitions of its group, and what came of each, in the order in which they are done.
 
     Raises Problem (404).
     """
@@ -64,10 +64,12 @@ def job_item_list(
 
 def job_row(job: Job, counts: Mapping[str, int] | None = None) -> Row:
     """A job and how far it is; `counts` where they are known already."""
+    kind = partition_kinds.get(job.kind) or kinds.get(job.kind)
     return {
         "id": str(job.pk),
         "kind": job.kind,
-        "label": kinds[job.kind].label if job.kind in kinds else job.kind,
+        "label": kind.label if kind else job.kind,
+        "unit": kind.unit if kind else "group",
         "cluster": job.cluster,
         "params": job.params,
         "state": job.state,
@@ -90,6 +92,8 @@ def _item_row(item: JobItem) -> Row:
         "number": item.number,
         "group_id": item.group_id,
         "key": key_of(item.group_id),
+        "topic": item.topic or None,
+        "partition": item.partition,
         "state": item.state,
         "message": item.message,
     }

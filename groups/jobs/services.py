@@ -1,4 +1,4 @@
-"""Writes on jobs: plan, start, cancel.
+"""Writes on jobs: plan, start, begin at once, cancel.
 
 Rules: a job is planned first: its groups are named and stay the same, whatever comes to match later; starting it is a step of
 its own. A filter that asks nothing means nothing, never everything. `dry_run` plans and keeps nothing.
@@ -8,6 +8,7 @@ Must not know: requests, templates, what a kind does.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -18,7 +19,7 @@ from groups.audit import audited
 from groups.choices import JobState, Role
 from groups.clusters import Cluster
 from groups.index import GroupRow
-from groups.jobs.kinds import JobKind, kinds
+from groups.jobs.kinds import JobKind, Params, kinds, partition_kinds
 from groups.jobs.selectors import job_find, job_row
 from groups.models import Job, JobItem
 from groups.problems import invalid, wrong_state
@@ -53,21 +54,45 @@ def job_plan(
     rows = [row for row in group_export(principal, cluster_name, query) if _fits(principal, cluster, found, row)]
     if len(rows) > ITEMS_AT_MOST:
         raise invalid(f"{len(rows):,} groups match; a job takes {ITEMS_AT_MOST:,} at most: narrow the filter.")
-    job = Job(
-        kind=kind,
-        cluster=cluster.name,
-        params=checked,
-        actor=principal.actor,
-        user_id=principal.user_id,
-        token_id=principal.token_id,
-    )
+    job = _job(principal, cluster, kind, checked)
     if not dry_run:
-        with transaction.atomic():
-            job.save()
-            items = [JobItem(job=job, number=n, group_id=row.group_id) for n, row in enumerate(rows, start=1)]
-            JobItem.objects.bulk_create(items, batch_size=1_000)
+        _save(job, [JobItem(group_id=row.group_id) for row in rows])
     counts = {"total": len(rows), "waiting": len(rows), "done": 0, "failed": 0}
     return {**job_row(job, counts), "group_ids": [row.group_id for row in rows[:NAMED]]}
+
+
+def job_begin(
+    principal: Principal,
+    cluster: Cluster,
+    group_id: str,
+    *,
+    kind: str,
+    params: Params,
+    parts: Iterable[tuple[str, int, Params]],
+) -> Row:
+    """Starts work on partitions of one group: `parts` are topic, partition and what the kind must know of it. Whoever calls
+    has asked the guard."""
+    job = _job(principal, cluster, kind, params)
+    job.state, job.started_at = JobState.RUNNING, timezone.now()
+    items = [JobItem(group_id=group_id, topic=topic, partition=number, note=note) for topic, number, note in parts]
+    before = {"job": str(job.pk), "kind": kind, "items": len(items)}
+    with audited(actor=principal.actor, action="job_start", cluster=cluster.name, group_id=group_id, before=before):
+        _save(job, items)
+    return job_row(job)
+
+
+def _job(principal: Principal, cluster: Cluster, kind: str, params: Params) -> Job:
+    who = {"actor": principal.actor, "user_id": principal.user_id, "token_id": principal.token_id}
+    return Job(kind=kind, cluster=cluster.name, params=params, **who)
+
+
+def _save(job: Job, items: list[JobItem]) -> None:
+    """Job and items together, the items numbered in their order."""
+    for number, item in enumerate(items, start=1):
+        item.job, item.number = job, number
+    with transaction.atomic():
+        job.save()
+        JobItem.objects.bulk_create(items, batch_size=1_000)
 
 
 def job_start(principal: Principal, job_id: uuid.UUID, *, dry_run: bool = False) -> Row:
@@ -93,7 +118,7 @@ def job_start(principal: Principal, job_id: uuid.UUID, *, dry_run: bool = False)
 
 
 def job_cancel(principal: Principal, job_id: uuid.UUID, *, dry_run: bool = False) -> Row:
-    """Cancels a job: what is done stays done, and the item in hand is finished.
+    """Cancels a job: what is done stays done, and the items in hand are finished.
 
     Raises Problem: 404, 409 for a job that is over.
     """
@@ -110,6 +135,8 @@ def job_cancel(principal: Principal, job_id: uuid.UUID, *, dry_run: bool = False
         cancelled = {"state": JobState.CANCELLED, "ended_at": timezone.now()}
         if not Job.objects.filter(pk=job.pk, state__in=open_).update(**cancelled):
             raise wrong_state(f"job {job.pk}", "The job ended meanwhile.")
+    if job.kind in partition_kinds:
+        partition_kinds[job.kind].over(job.params, JobState.CANCELLED)
     job.refresh_from_db()
     return job_row(job)
 

@@ -3,7 +3,7 @@
 from groups.models.access import Identity, RoleBinding, Token
 from groups.models.alerts import Alert, AlertRule, Delivery, Webhook
 from groups.models.audit import AuditRow, IdempotentRequest
-from groups.models.backup import OffsetBackup
+from groups.models.backup import BackupOfWork, OffsetBackup
 from groups.models.history import FeedPosition, Rebalance
 from groups.models.jobs import Job, JobItem
 from groups.models.lag import LagChunk, LagClock, LagTick
@@ -12,6 +12,7 @@ __all__ = [
     "Alert",
     "AlertRule",
     "AuditRow",
+    "BackupOfWork",
     "Delivery",
     "FeedPosition",
     "IdempotentRequest",

@@ -1,4 +1,7 @@
-"""The offsets that a reset or a deletion took away, kept for undo."""
+"""The offsets that a reset or a deletion took away, kept for undo.
+
+Rules: work that is done in several writes keeps what it takes away in one row, so that one undo puts all of it back.
+"""
 
 from __future__ import annotations
 
@@ -39,3 +42,13 @@ class OffsetBackup(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cluster}/{self.group_id} before {self.action} at {self.taken_at}"
+
+
+class BackupOfWork(models.Model):
+    """Which backup the writes of one piece of work share; `work` is an id that the work itself chose."""
+
+    work = models.UUIDField(primary_key=True)
+    backup = models.ForeignKey(OffsetBackup, on_delete=models.CASCADE)
+
+    def __str__(self) -> str:
+        return f"{self.work}: {self.backup_id}"

@@ -1,4 +1,4 @@
-"""Long work: a job, and the groups that it goes through.
+"""Long work: a job, and the groups, or the partitions of one group, that it goes through.
 
 Rules: an item is written once it is over, so a job whose worker died goes on with the first one that is not. `lease_until` says
 until when one worker has the job to itself.
@@ -14,9 +14,13 @@ from django.db import models
 from groups.choices import ItemState, JobState
 from groups.fields import IdField, JsonTextField
 
+TOPIC_LENGTH = 249
+"""Kafka's longest topic name."""
+
 
 class Job(models.Model):
-    """One kind of work on many groups of a cluster, in the name of whoever made it. `params` is what the kind needs."""
+    """One kind of work on many groups of a cluster, or on many partitions of one group, in the name of whoever made it.
+    `params` is what the kind needs."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     kind = models.CharField(max_length=40)
@@ -39,11 +43,14 @@ class Job(models.Model):
 
 
 class JobItem(models.Model):
-    """One group of a job. `note` is what its kind remembers between a step and the next; `message` says what came of it."""
+    """One group of a job, or one partition of its group. `note` is what its kind remembers between a step and the next;
+    `message` says what came of it."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="items")
     number = models.PositiveIntegerField()
     group_id = IdField()
+    topic = models.CharField(max_length=TOPIC_LENGTH, blank=True, default="", db_default="")
+    partition = models.PositiveIntegerField(null=True)
     state = models.CharField(max_length=7, choices=ItemState.choices, default=ItemState.WAITING)
     note = JsonTextField(default=dict)
     message = JsonTextField(default="")

@@ -66,6 +66,9 @@ TOPIC_KINDS = {
     "gone": ("gone; offsets are left", "warning"),
 }
 
+ITEMS_LEFT = {"left": ("Not done", "quiet")}
+"""What waits in a job that was cancelled."""
+
 OUTCOMES = {"started": "busy", "done": "good", "partly": "warning", "failed": "bad"}
 
 
@@ -85,7 +88,7 @@ WORDS: dict[str, dict[str, dict[str, str]]] = {
     "alert": _worded(choices.AlertState.choices, choices.ALERT_STATE_TONES),
     "delivery": _worded(choices.DeliveryState.choices, choices.DELIVERY_STATE_TONES),
     "job": _worded(choices.JobState.choices, choices.JOB_STATE_TONES),
-    "item": _worded(choices.ItemState.choices, choices.ITEM_STATE_TONES),
+    "item": _worded(choices.ItemState.choices, choices.ITEM_STATE_TONES) | _paired(ITEMS_LEFT),
     "outcome": _worded(choices.Outcome.choices, OUTCOMES),
     "member": _paired(MEMBER_STATES),
     "broker": _paired(BROKER_STATES),

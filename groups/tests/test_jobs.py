@@ -167,6 +167,13 @@ def test_a_fault_in_one_item_ends_only_that(api, groups, monkeypatch):
     assert "did not expect" in JobItem.objects.first().message
 
 
+def test_a_kind_of_another_release_waits_for_a_worker_that_knows_it(api, groups):
+    job = started(api)
+    Job.objects.update(kind="boredom")
+    assert jobs_run() == 0 and api("GET", f"{JOBS}{job['id']}/")["label"] == "boredom"
+    assert api("DELETE", f"{JOBS}{job['id']}/")["state"] == "cancelled"
+
+
 def test_a_job_is_its_makers_and_works_with_the_rights_of_the_moment(api, groups, make_caller):
     caller = make_caller("operate", group_pattern="old-[01]", name="ann")
     job = started(caller)

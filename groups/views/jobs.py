@@ -1,11 +1,13 @@
-"""The pages of jobs: what one would do, how far it is, what came of each group.
+"""The pages of jobs: what one would do, how far it is, what came of each group or partition.
 
-Rules: the groups that a job will work on are named before it is started; the page follows it, and can cancel it.
+Rules: the groups that a job will work on are named before it is started; the page follows it, can cancel it, and says plainly
+what was done and what was not.
 """
 
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -15,8 +17,9 @@ from django.views.decorators.http import require_GET, require_POST
 from groups.access import Principal, cluster_of
 from groups.api.jobs import JobItemParameters
 from groups.api.parameters import GroupListParameters, PageParameters, group_query
-from groups.choices import ItemState
+from groups.choices import ItemState, JobState
 from groups.jobs import selectors, services
+from groups.keys import key_of
 from groups.problems import Problem
 from groups.views.base import checked_or_problem, given, page, show
 from groups.views.listing import LISTS, pages
@@ -56,7 +59,7 @@ def jobs(request: HttpRequest, principal: Principal) -> HttpResponse:
 @require_GET
 @page
 def job(request: HttpRequest, principal: Principal, job: uuid.UUID) -> HttpResponse:
-    """A job: how far it is, and what came of each group."""
+    """A job: how far it is, and what came of each group or partition."""
     asked = checked_or_problem(JobItemParameters, given(request.GET, ["state"]))
     row = selectors.job_get(principal, job)
     wanted = {"states": asked.get("state", ()), "page": asked["page"], "page_size": asked["page_size"]}
@@ -64,6 +67,8 @@ def job(request: HttpRequest, principal: Principal, job: uuid.UUID) -> HttpRespo
     context = {
         "job": row,
         "over": row["total"] - row["waiting"],
+        "account": _account(row),
+        "group": _group(row),
         "rows": rows,
         "asked": asked,
         "states": ItemState.choices,
@@ -71,6 +76,24 @@ def job(request: HttpRequest, principal: Principal, job: uuid.UUID) -> HttpRespo
         "section": "jobs",
     }
     return show(request, principal, "jobs/job.html", context, cluster=row["cluster"])
+
+
+def _account(job: dict[str, Any]) -> str | None:
+    """What an ended job did and what it did not; null for one that still goes on."""
+    if job["state"] in (JobState.PLANNED, JobState.RUNNING):
+        return None
+    done = f"{job['done']:,} of {job['total']:,} {job['unit']}s are done and read back"
+    failed = f", {job['failed']:,} failed" if job["failed"] else ""
+    left = f", {job['waiting']:,} were not touched" if job["waiting"] else ""
+    return f"{done}{failed}{left}."
+
+
+def _group(job: dict[str, Any]) -> dict[str, str] | None:
+    """The group of a job on partitions."""
+    if job["unit"] != "partition":
+        return None
+    group_id = job["params"]["group_id"]
+    return {"group_id": group_id, "key": key_of(group_id)}
 
 
 @require_POST

@@ -44,6 +44,7 @@ CALLS = {
     "plan_get": ("GET", f"{IDLE}reset-plans/{{plan}}/"),
     "plan_drop": ("DELETE", f"{IDLE}reset-plans/{{plan}}/"),
     "plan_apply": ("POST", f"{IDLE}reset-plans/{{plan}}/apply/"),
+    "plan_apply_as_job": ("POST", f"{IDLE}reset-plans/{{plan}}/job/"),
     "plan_arm": ("POST", f"{SHOP}reset-plans/{{live_plan}}/arm/"),
     "topics_list": ("GET", f"{CLUSTER}/topics/"),
     "topic_groups_list": ("GET", f"{CLUSTER}/topics/orders/groups/"),

@@ -14,6 +14,7 @@ from groups.api.schema import WRITES, failures
 from offsets import selectors
 from offsets.api import serializers as shapes
 from offsets.services.armed import plan_arm
+from offsets.services.plan_job import plan_apply_as_job
 from offsets.services.plans import plan_apply, plan_create, plan_drop
 
 _WRITE_FAILURES = failures(400, 403, 404, 409, 502, 503, 504)
@@ -79,6 +80,25 @@ class PlanApplyView(ApiView):
     def post(self, request, cluster: str, group: str, plan: uuid.UUID):
         """Writes what the plan says, once, if the group is still as it was; reads back what it wrote."""
         return _acted(self, plan_apply, cluster, group, plan)
+
+
+class PlanJobView(ApiView):
+    """Applying a plan of many partitions."""
+
+    @extend_schema(
+        operation_id="plan_apply_as_job",
+        parameters=[WriteParameters, *WRITES],
+        request=None,
+        responses={202: shapes.PlanJob, 200: shapes.PlanJob, **_WRITE_FAILURES},
+    )
+    def post(self, request, cluster: str, group: str, plan: uuid.UUID):
+        """Begins a job that applies the plan some hundred partitions at a time: with progress, cancel, and one undo for what
+        was done. Follow it at `/api/v1/jobs/{id}/`."""
+        dry_run = self.parameters(WriteParameters)["dry_run"]
+        group_id, status = group_of(group), 200 if dry_run else 202
+        return self.once(
+            lambda: (status, plan_apply_as_job(self.principal(), cluster, group_id, plan, dry_run=dry_run))
+        )
 
 
 class PlanArmView(ApiView):

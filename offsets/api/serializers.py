@@ -5,6 +5,7 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from groups.api.base import StrictSerializer
+from groups.api.jobs import JobShape
 from groups.api.serializers import Listing, Problem
 from groups.choices import LagState
 from offsets.choices import PlanStatus, Strategy, WriteOutcome
@@ -115,6 +116,14 @@ class Written(serializers.Serializer):
     id = serializers.CharField()
     outcome = serializers.ChoiceField(choices=WriteOutcome.choices)
     items = WrittenItem(many=True)
+
+
+class PlanJob(serializers.Serializer):
+    """A plan that is applied as a job; in a dry run there is none."""
+
+    id = serializers.UUIDField(help_text="The plan.")
+    partitions = serializers.IntegerField(help_text="How many are written.")
+    job = JobShape(allow_null=True)
 
 
 class Armed(serializers.Serializer):

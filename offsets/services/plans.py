@@ -107,11 +107,11 @@ def plan_apply(
     gateway = gateway_of(cluster)
     if dry_run:
         require_open(plan)
-        _unchanged(cluster, plan, gateway)
+        require_unchanged(cluster, plan, gateway)
         return {"id": str(plan.id), "outcome": WriteOutcome.NOTHING, "items": [_unwritten(row) for row in plan.items]}
     claim(plan)
     try:
-        held = _unchanged(cluster, plan, gateway)
+        held = require_unchanged(cluster, plan, gateway)
     except Problem:
         finish(plan, PlanStatus.PLANNED)  # nothing was written: the plan may still come to fit
         raise
@@ -151,8 +151,8 @@ def plan_drop(
     group_changed(cluster.name, group_id)
 
 
-def _unchanged(cluster: Cluster, plan: ResetPlan, gateway: Gateway) -> Mapping[Partition, Committed]:
-    """The group's offsets, if they and its state are those that the plan was made from.
+def require_unchanged(cluster: Cluster, plan: ResetPlan, gateway: Gateway) -> Mapping[Partition, Committed]:
+    """The group's offsets, which like its state are still those that the plan was made from.
 
     Raises Problem (409) naming what changed.
     """

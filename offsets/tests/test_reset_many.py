@@ -53,8 +53,8 @@ def test_a_reset_that_makes_no_sense_is_refused(api, groups):
 def test_a_shift_is_never_done_twice(api, groups, monkeypatch):
     started(api, SHIFT)
 
-    def dies_before_the_note(job, item):
-        running.kinds[job.kind].act(running._asked(job, item))
+    def dies_before_the_note(job, items):
+        running._results(job, items)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as dying:

@@ -10,6 +10,7 @@ import uuid
 from collections import Counter
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -22,6 +23,7 @@ from offsets import selectors
 from offsets.api import serializers as shapes
 from offsets.choices import Strategy
 from offsets.services.armed import plan_arm
+from offsets.services.plan_job import plan_apply_as_job
 from offsets.services.plans import plan_apply, plan_create, plan_drop
 from offsets.views.forms import plan_body
 
@@ -36,6 +38,9 @@ HELP = {
     Strategy.GROUP: "Takes over the offsets of that group.",
     Strategy.CSV: "As Kafka's own tool writes and reads them, one partition per line.",
 }
+
+PLAN_ROWS = 1_000
+"""A plan's page shows so many partitions; its file holds all of them."""
 
 ORDER = tuple(HELP)
 """Strategies as the page lists them: the common ones first."""
@@ -107,7 +112,9 @@ def reset_plan(request: HttpRequest, principal: Principal, cluster: str, group: 
         "plan": row,
         "strategy": Strategy(row["strategy"]).label,
         "sums": {name: sum(item[name] for item in row["items"]) for name in ("skipped", "replayed")},
+        "rows": row["items"][:PLAN_ROWS],
         "changed": sum(item["after"] not in (None, item["before"]) for item in row["items"]),
+        "as_job": _is_long(row),
         "problem": problem.as_dict() if problem else None,
     }
     status = problem.kind.status if problem else 200
@@ -125,9 +132,16 @@ def _acted(request: HttpRequest, principal: Principal, cluster: str, group: str,
         plan_drop(principal, cluster, group_id, plan)
         messages.success(request, "The plan is dropped; nothing was written.")
         return redirect("group", cluster=cluster, group=group)
+    if _is_long(selectors.plan_get(principal, cluster, group_id, plan)):
+        return redirect("job", job=plan_apply_as_job(principal, cluster, group_id, plan)["job"]["id"])
     done = plan_apply(principal, cluster, group_id, plan)
     context = {**_frame(group_id, group), "done": done, "what": "reset"}
     return show(request, principal, "offsets/result.html", context, cluster=cluster)
+
+
+def _is_long(plan: dict[str, Any]) -> bool:
+    """Whether a plan writes so many partitions that it is applied as a job."""
+    return sum(item["after"] is not None for item in plan["items"]) > settings.KAAS_JOB_PARTITIONS
 
 
 def _frame(group_id: str, key: str) -> Context:
