@@ -133,6 +133,48 @@ def test_a_partition_that_an_open_transaction_holds_is_unstable_for_who_asks():
     assert fetch(groups, None).unstable == frozenset()
 
 
+class Counted(dict):
+    """Counts the questions for one key, and is never looked through."""
+
+    asked = 0
+
+    def __contains__(self, key):
+        self.asked += 1
+        return super().__contains__(key)
+
+    def __getitem__(self, key):
+        self.asked += 1
+        return super().__getitem__(key)
+
+    def get(self, key, default=None):
+        self.asked += 1
+        return super().get(key, default)
+
+    def _looked_through(self):
+        raise AssertionError("looked through")
+
+    __iter__ = keys = values = items = copy = _looked_through
+
+
+@pytest.mark.parametrize("transactions", [1, 10_000])
+def test_stable_offsets_cost_the_same_however_many_transactions_are_open(transactions):
+    """A fetch with require_stable looked through every open transaction: it asks once for each partition instead.
+
+    https://issues.apache.org/jira/browse/KAFKA-19160
+    https://issues.apache.org/jira/browse/KAFKA-19164
+    """
+    groups = Groups()
+    groups.commits({("t", partition): 4 for partition in range(3)})
+    group = groups.core.groups[GROUP]
+    for producer_id in range(transactions):
+        group.stage(producer_id, 0, "t", producer_id, OffsetEntry(9, -1, "", 0))
+    staged, holders = group.staged, group.holders = Counted(group.staged), Counted(group.holders)
+    for wanted in (None, [("t", partition) for partition in range(3)]):
+        holders.asked = 0
+        assert ("t", 0) in fetch(groups, wanted, stable=True).unstable
+        assert (holders.asked, staged.asked) == (3, 0)
+
+
 def test_offsets_are_fetched_in_every_state():
     groups = Groups()
     a, b = groups.settled(*groups.members(2))

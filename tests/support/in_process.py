@@ -76,10 +76,10 @@ class Peer:
 
 
 @asynccontextmanager
-async def serving(folder: Path, **settings: Any) -> AsyncIterator[Peer]:
+async def serving(folder: Path, *, broker_id: int = 1, **settings: Any) -> AsyncIterator[Peer]:
     """A broker with settings, whose names are written with underscores, and a connection to it."""
     named = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
-    server = Server(data=folder, host="127.0.0.1", port=0, broker_id=1, settings=parse(named))
+    server = Server(data=folder, host="127.0.0.1", port=0, broker_id=broker_id, settings=parse(named))
     await server.start()
     try:
         await server.loaded()

@@ -143,11 +143,15 @@ async def test_a_transaction_that_nobody_ends_is_aborted_when_its_time_is_over(t
         await says(lambda: init(peer, known=producer), 0)
 
 
+@pytest.mark.parametrize("broker_id", [1, 2])
 @pytest.mark.parametrize("commits", [True, False])
-async def test_an_open_transaction_is_ended_after_a_restart(tmp_path, commits):
+async def test_an_open_transaction_is_ended_after_a_restart_or_by_another_broker_of_the_volume(
+    tmp_path, commits, broker_id
+):
+    """K17: what was staged in a transaction was lost when its coordinator went."""
     async with serving(tmp_path) as peer:
         producer = await open_transaction(peer)
-    async with serving(tmp_path) as peer:
+    async with serving(tmp_path, broker_id=broker_id) as peer:
         assert await ends_of(peer, "t") == (0, 1) and await committed(peer) == {}
         assert (await end(peer, producer, committed=commits))[0] == 0
         assert await ends_of(peer, "t") == (2, 2)

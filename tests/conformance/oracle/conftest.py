@@ -10,6 +10,7 @@ import pytest
 
 from tests.conformance.oracle.calls import ask, create_topic, served
 from tests.conformance.oracle.pending import PENDING
+from tests.conformance.oracle.records import batch, produce
 from tests.conformance.oracle.transactions import init
 from tests.conformance.oracle.wire import Client, Closed
 from tests.support.waiting import until
@@ -84,6 +85,22 @@ def second(bootstrap, ready):
     """Another one, with one partition."""
     with Client(bootstrap) as c:
         return create_topic(c)
+
+
+@pytest.fixture
+def topic(c, ready):
+    """A topic with one partition, of this test alone."""
+    return create_topic(c)
+
+
+@pytest.fixture(scope="module")
+def written(bootstrap, ready):
+    """A topic with three batches of two records, offsets 0 to 5, timestamps 1000 to 6000; no test changes it."""
+    with Client(bootstrap) as c:
+        name = create_topic(c)
+        for i in (0, 2, 4):
+            assert produce(c, name, batch(f"v{i}", f"v{i + 1}", at=[1000 * (i + 1), 1000 * (i + 2)])).base_offset == i
+        return name
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
-"""Topics and their logs, as far as clients of groups rely on them.
+"""What is written to a log, read from it and asked of it, as far as clients of groups rely on that.
 
-Produce 3-13, Fetch 4-18, ListOffsets 1-11, OffsetForLeaderEpoch 2-4, Metadata 0-13, CreateTopics 2-7, DeleteTopics 1-6,
-CreatePartitions 0-3, DeleteRecords 0-2. The broker under test creates topics on demand (auto.create.topics.enable) with one
-partition, and takes batches of up to 1,048,588 bytes.
+Produce 3-13, Fetch 4-18, ListOffsets 1-11, OffsetForLeaderEpoch 2-4, DeleteRecords 0-2. The broker under test takes batches of
+up to 1,048,588 bytes.
 """
 
 import struct
@@ -12,7 +11,7 @@ import uuid
 import pytest
 from crc32c import crc32c
 
-from tests.conformance.oracle.calls import ask, create_topic, delete_topic, described, led, topic_id
+from tests.conformance.oracle.calls import ask, create_topic, described, topic_id
 from tests.conformance.oracle.records import (
     EARLIEST,
     EARLIEST_LOCAL,
@@ -33,23 +32,6 @@ from tests.conformance.oracle.records import (
     session,
     values,
 )
-from tests.conformance.oracle.wire import Client
-from tests.support.waiting import until
-
-
-@pytest.fixture
-def topic(c, ready):
-    return create_topic(c)
-
-
-@pytest.fixture(scope="module")
-def written(bootstrap, ready):
-    """A topic with three batches of two records, offsets 0 to 5, timestamps 1000 to 6000; no test changes it."""
-    with Client(bootstrap) as c:
-        name = create_topic(c)
-        for i in (0, 2, 4):
-            assert produce(c, name, batch(f"v{i}", f"v{i + 1}", at=[1000 * (i + 1), 1000 * (i + 2)])).base_offset == i
-        return name
 
 
 def rewritten(data, at, form, value):
@@ -181,6 +163,12 @@ def test_producing_does_not_create_a_topic(c, ready, version):
     name = f"oracle-{uuid.uuid4().hex[:10]}"
     assert produce(c, name, batch("a"), version=version).error_code == 3
     assert described(c, name).error_code == 3
+
+
+def test_a_producer_that_writes_by_id_is_told_of_an_unknown_one(c, topic):
+    assert produce(c, topic, batch("x"), version=13, id=uuid.uuid4()).error_code == 100
+    assert produce(c, topic, batch("x"), version=13, id=topic_id(c, topic), partition=9).error_code == 3
+    assert end_offset(c, topic) == 0
 
 
 # Fetch
@@ -389,184 +377,7 @@ def test_the_end_of_a_leader_epoch_is_the_end_of_the_log_or_unknown(c, written, 
     assert end(written, 3, 0) == (75, -1, -1) and end("oracle-no-such-topic", -1, 0) == (3, -1, -1)
 
 
-# Metadata
-
-
-@pytest.mark.parametrize("version", range(14))
-def test_a_topic_is_described_in_every_version(c, ready, version):
-    topic = create_topic(c, 2)
-    answer = ask(c, "Metadata", version, topics=[{"name": topic}])
-    one, (broker,) = answer.topics[0], answer.brokers
-    assert (int(one.error_code), one.name, len(answer.topics)) == (0, topic, 1)
-    assert sorted(
-        (p.partition_index, int(p.error_code), p.leader_id, p.replica_nodes, p.isr_nodes) for p in one.partitions
-    ) == [(i, 0, broker.node_id, (broker.node_id,), (broker.node_id,)) for i in (0, 1)]
-    assert version < 1 or (answer.controller_id, one.is_internal) == (broker.node_id, False)
-    assert version < 2 or answer.cluster_id
-    assert version < 7 or {p.leader_epoch for p in one.partitions} == {0}
-    assert version < 10 or one.topic_id == topic_id(c, topic) is not None
-    assert version < 13 or answer.error_code == 0
-
-
-@pytest.mark.parametrize("version", range(14))
-def test_all_topics_or_none_are_described(c, written, version):
-    every = ask(c, "Metadata", version, topics=None if version else [])
-    assert written in {t.name for t in every.topics} and all(t.error_code == 0 for t in every.topics)
-    assert version < 1 or all(t.is_internal == t.name.startswith("__") for t in every.topics)
-    assert version < 1 or ask(c, "Metadata", version, topics=[]).topics == ()
-
-
-@pytest.mark.parametrize("version", [4, 9, 12, 13])
-@pytest.mark.parametrize(
-    "name, code",
-    [("oracle-no-such-topic", 3), ("y" * 249, 3), ("y" * 250, 17), ("two words", 17), ("", 17), ("..", 17)],
-    ids=["unknown", "249 characters", "250 characters", "a space", "empty", "two dots"],
-)
-def test_a_topic_that_is_not_there_is_not_made_unless_allowed(c, ready, version, name, code):
-    for _ in range(2):
-        seen = ask(c, "Metadata", version, topics=[{"name": name}], allow_auto_topic_creation=False).topics[0]
-        assert (int(seen.error_code), seen.name, seen.partitions) == (code, name, ())
-
-
-@pytest.mark.parametrize("version", [0, 3, 4, 9, 13])
-def test_a_topic_is_made_when_asked_for(c, ready, version):
-    name = f"oracle-{uuid.uuid4().hex[:10]}"
-    seen = ask(c, "Metadata", version, topics=[{"name": name}], allow_auto_topic_creation=True).topics[0]
-    assert seen.error_code in (0, 3, 5)
-    until(lambda: led(c, name, 1))
-
-
-@pytest.mark.parametrize("version", [12, 13])
-def test_a_topic_is_described_by_its_id(c, written, version):
-    known = ask(c, "Metadata", version, topics=[{"topic_id": topic_id(c, written), "name": None}]).topics[0]
-    assert (int(known.error_code), known.name, len(known.partitions)) == (0, written, 1)
-    stranger = uuid.uuid4()
-    unknown = ask(c, "Metadata", version, topics=[{"topic_id": stranger, "name": None}]).topics[0]
-    assert (int(unknown.error_code), unknown.topic_id, unknown.partitions) == (100, stranger, ())
-
-
-@pytest.mark.parametrize("version", [10, 11])
-def test_a_topic_cannot_be_asked_for_by_id_before_version_12(c, topic, version):
-    seen = ask(c, "Metadata", version, topics=[{"topic_id": topic_id(c, topic), "name": ""}]).topics[0]
-    assert (int(seen.error_code), seen.partitions) == (42, ())
-
-
-# Topics come, grow and go
-
-
-@pytest.mark.parametrize("version", range(2, 8))
-def test_a_topic_is_created_once(c, ready, version):
-    name = f"oracle-{uuid.uuid4().hex[:10]}"
-    rows = [{"name": name, "num_partitions": 2, "replication_factor": 1}]
-    made = ask(c, "CreateTopics", version, topics=rows, timeout=5000).topics[0]
-    assert (int(made.error_code), made.name) == (0, name)
-    assert version < 5 or (made.num_partitions, made.replication_factor) == (2, 1)
-    until(lambda: led(c, name, 2))
-    assert version < 7 or made.topic_id == topic_id(c, name)
-    assert ask(c, "CreateTopics", version, topics=rows, timeout=5000).topics[0].error_code == 36
-
-
-@pytest.mark.parametrize(
-    "values, code",
-    [
-        ({"name": "two words"}, 17),
-        ({"name": ""}, 17),
-        ({"name": "x" * 250}, 17),
-        ({"num_partitions": 0}, 37),
-        ({"num_partitions": -2}, 37),
-        ({"replication_factor": 0}, 38),
-        ({"replication_factor": 2}, 38),
-        ({"configs": [{"name": "bogus", "value": "1"}]}, 40),
-        ({"configs": [{"name": "retention.ms", "value": "soon"}]}, 40),
-    ],
-    ids=str,
-)
-def test_a_bad_topic_is_not_created_and_does_not_stop_a_good_one(c, ready, values, code):
-    good, name = (f"oracle-{uuid.uuid4().hex[:10]}" for _ in range(2))
-    plain = {"num_partitions": 1, "replication_factor": 1}
-    made = ask(c, "CreateTopics", 5, topics=[{"name": name, **plain, **values}, {"name": good, **plain}], timeout=5000)
-    assert {t.name: int(t.error_code) for t in made.topics} == {values.get("name", name): code, good: 0}
-    until(lambda: led(c, good, 1))
-    assert described(c, name).error_code == 3
-
-
-def test_a_name_that_differs_in_a_dot_only_is_refused(c, ready):
-    name = f"oracle.{uuid.uuid4().hex[:10]}"
-    create_topic(c, name=name)
-    rows = [{"name": name.replace(".", "_"), "num_partitions": 1, "replication_factor": 1}]
-    assert ask(c, "CreateTopics", 5, topics=rows, timeout=5000).topics[0].error_code == 17
-
-
-def test_a_topic_named_twice_in_one_request_is_neither_created_nor_deleted(c, topic):
-    name = f"oracle-{uuid.uuid4().hex[:10]}"
-    rows = [{"name": name, "num_partitions": 1, "replication_factor": 1}] * 2
-    assert [(t.name, int(t.error_code)) for t in ask(c, "CreateTopics", 5, topics=rows, timeout=5000).topics] == [
-        (name, 42)
-    ]
-    assert [
-        int(t.error_code) for t in ask(c, "DeleteTopics", 5, topic_names=[topic, topic], timeout=5000).responses
-    ] == [42]
-    both = ask(c, "DeleteTopics", 6, topics=[{"name": topic, "topic_id": topic_id(c, topic)}], timeout=5000).responses
-    assert [int(t.error_code) for t in both] == [42]
-    assert described(c, name).error_code == 3 and described(c, topic).error_code == 0
-
-
-@pytest.mark.parametrize("version", range(1, 7))
-def test_a_topic_is_deleted_once(c, topic, version):
-    rows = (
-        {"topics": [{"name": topic}, {"name": "oracle-no-such-topic"}]}
-        if version == 6
-        else {"topic_names": [topic, "oracle-no-such-topic"]}
-    )
-    answer = ask(c, "DeleteTopics", version, timeout=5000, **rows)
-    assert {t.name: int(t.error_code) for t in answer.responses} == {topic: 0, "oracle-no-such-topic": 3}
-    until(lambda: described(c, topic).error_code == 3)
-    assert ask(c, "DeleteTopics", 5, timeout=5000, topic_names=[topic]).responses[0].error_code == 3
-
-
-def test_a_topic_is_deleted_by_its_id(c, topic):
-    id, stranger = topic_id(c, topic), uuid.uuid4()
-    answer = ask(c, "DeleteTopics", 6, timeout=5000, topics=[{"topic_id": id}, {"topic_id": stranger}])
-    assert {t.topic_id: (int(t.error_code), t.name) for t in answer.responses} == {
-        id: (0, topic),
-        stranger: (100, None),
-    }
-    until(lambda: described(c, topic).error_code == 3)
-
-
-def test_a_recreated_topic_is_another_one(c, topic):
-    old = topic_id(c, topic)
-    produce(c, topic, batch("a", "b"))
-    delete_topic(c, topic)
-    create_topic(c, 2, topic)
-    new = topic_id(c, topic)
-    assert new != old and end_offset(c, topic) == 0
-    assert fetch(c, topic, 2).error_code == 1  # a reader of the old one is out of range, not silently at the end
-    assert produce(c, topic, batch("x")).base_offset == 0
-    assert fetch(c, topic, 0, 13, id=old).error_code == 100 and values(fetch(c, topic, 0, 13, id=new)) == [(0, "x")]
-
-
-def test_a_producer_that_writes_by_id_is_told_of_an_unknown_one(c, topic):
-    assert produce(c, topic, batch("x"), version=13, id=uuid.uuid4()).error_code == 100
-    assert produce(c, topic, batch("x"), version=13, id=topic_id(c, topic), partition=9).error_code == 3
-    assert end_offset(c, topic) == 0
-
-
-@pytest.mark.parametrize("version", range(4))
-def test_partitions_are_added_and_never_taken_away(c, topic, version):
-    def grow(count, validate_only=False):
-        rows = [
-            {"name": topic, "count": count, "assignments": None},
-            {"name": "oracle-no-such-topic", "count": 2, "assignments": None},
-        ]
-        answer = ask(c, "CreatePartitions", version, topics=rows, timeout=5000, validate_only=validate_only)
-        return {r.name: int(r.error_code) for r in answer.results}
-
-    produce(c, topic, batch("kept"))
-    assert grow(3, True) == grow(3) == {topic: 0, "oracle-no-such-topic": 3}
-    until(lambda: led(c, topic, 3))
-    assert [grow(count)[topic] for count in (3, 1, 0)] == [37, 37, 37]
-    assert [end_offset(c, topic, p) for p in (0, 1, 2)] == [1, 0, 0]
+# DeleteRecords
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
