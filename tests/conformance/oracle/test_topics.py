@@ -12,7 +12,6 @@ from tests.conformance.oracle.calls import ask, create_topic, delete_topic, desc
 from tests.conformance.oracle.records import batch, end_offset, fetch, produce, values
 from tests.support.waiting import until
 
-
 # Metadata
 
 
