@@ -18,8 +18,12 @@ from kaas.coordinator.events import (
     Leaving,
     Sync,
 )
+from kaas.wire.consumer_protocol import Assignment, encode_assignment
 from tests.simulation.calls import Call
 from tests.simulation.lives import Lives
+
+NOTHING = encode_assignment(Assignment(version=0, partitions={}))
+"""A stranger's guess may hit a leader's id and generation: what it assigns then gives no partition to two members."""
 
 
 class Operator:
@@ -90,7 +94,7 @@ class Operator:
             return
         more: dict[str, Any] = {}
         if kind is Sync:
-            more = {"protocol_type": None, "protocol_name": dice.choice((None, "odd")), "assignments": {who: b"\0\0"}}
+            more = {"protocol_type": None, "protocol_name": dice.choice((None, "odd")), "assignments": {who: NOTHING}}
         elif kind is Commit:
             more = {"rows": ()}
         self._ask(kind, group_id, generation=generation, member_id=who, instance_id=instance, **more)
