@@ -1,17 +1,18 @@
 """When the checkpoint files of groups and transactional ids are written, and when journal files may go.
 
 Job: remember what changed since its files were written and which journal file holds its newest records; hand a few groups and
-ids at a time to the writing thread; drop journal files that nothing needs any more.
+ids at a time to the process that writes; drop journal files that nothing needs any more.
 Rules: the files of a group or an id are written at most once per interval, however often it changes: a round writes what is
-due when it begins, what changes meanwhile is for the next one. Everything is written at shutdown. A journal file goes only when
-the checkpoints of all groups and ids with records in it are at least as new, and only if it is this broker's own and whole.
+due when it begins, what changes meanwhile is for the next one. What a file shall say is made in the event loop, which takes
+microseconds, and a batch is small enough to keep no request waiting. Everything is written at shutdown. A journal file goes
+only when the checkpoints of all groups and ids with records in it are at least as new, and only if it is this broker's own
+and whole.
 Must not know: what records mean.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
 from pathlib import Path
 
@@ -19,12 +20,15 @@ import structlog
 
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.records import OFFSET_RECORDS, TRANSACTION_RECORDS, GroupDeleted, Record
-from kaas.storage.checkpoint_writer import CheckpointWriter, Done, Job, TransactionJob
+from kaas.storage.checkpoint_files import Files, Job, TransactionJob
+from kaas.storage.checkpoint_writer import CheckpointWriter, Done
 from kaas.storage.files import name_before
 from kaas.storage.load import Loaded, Needs, Order
 from kaas.storage.transaction_files import TransactionRecord
 
 JOBS_PER_BATCH = 100
+BYTES_PER_BATCH = 128 * 2**10
+"""About a millisecond of the event loop. One group may have more."""
 
 Due = tuple[str, str]
 """What is to be written: `id`, `deleted` or `group`, and whose."""
@@ -43,7 +47,7 @@ class Checkpoints:
         self._journal_folder = journal_folder
         self._interval_ms = interval_ms
         self._loop = asyncio.get_running_loop()
-        self._writer = CheckpointWriter(cluster_folder, self._report)
+        self._writer = CheckpointWriter(cluster_folder)
         self._offsets: dict[str, None] = {}
         self._membership: dict[str, None] = {}
         self._deleted: dict[str, tuple[int, int, int, str]] = {}
@@ -51,7 +55,7 @@ class Checkpoints:
         self._needed: dict[Path, Needs] = {}
         self._round: deque[Due] = deque()
         self._begun_s = 0.0
-        self._writing = 0
+        self._writing: asyncio.Task[None] | None = None
         self._handle: asyncio.TimerHandle | None = None
         self._failing = False
 
@@ -93,7 +97,7 @@ class Checkpoints:
 
     def _arm(self) -> None:
         """A round begins an interval after the last one did, and not at once."""
-        if self._handle is None and not self._writing:
+        if self._handle is None and self._writing is None:
             interval_s, now_s = self._interval_ms / 1_000, self._loop.time()
             at_s = max(self._begun_s + interval_s, now_s + interval_s * SHORTEST_WAIT)
             self._handle = self._loop.call_at(at_s, self._run)
@@ -101,32 +105,46 @@ class Checkpoints:
     def _run(self) -> None:
         self._handle = None
         self._begun_s = self._loop.time()
-        self._round = self._due()
-        self._go_on()
+        self._writing = self._loop.create_task(self._write_round())
+
+    async def _write_round(self) -> None:
+        """What is due now, batch by batch; a round ends early when the disk refuses, and all that is left stays due."""
+        self._round, failed = self._due(), False
+        try:
+            while self._round and not failed:
+                failed = await self._write_batch(JOBS_PER_BATCH)
+            self._drop_files()
+        finally:
+            self._round.clear()
+            self._writing = None
+            if self._offsets or self._membership or self._deleted or self._transactions:
+                self._arm()
+
+    async def _write_batch(self, most: int) -> bool:
+        """The next jobs of the round; whether some of them failed."""
+        jobs, files = self._batch(most)
+        done = await self._writer.write(jobs, files) if jobs else []
+        return self._written(done)
 
     def _due(self) -> deque[Due]:
         groups = dict.fromkeys([*self._offsets, *self._membership])
         kinds = (("id", self._transactions), ("deleted", self._deleted), ("group", groups))
         return deque((kind, key) for kind, keys in kinds for key in keys)
 
-    def _go_on(self) -> None:
-        jobs = self._jobs(JOBS_PER_BATCH)
-        if jobs:
-            self._writing = len(jobs)
-            self._writer.write(jobs)
-        else:
-            self._drop_files()
-
-    def _jobs(self, most: int) -> list[Job | TransactionJob]:
-        """Copies of what this round writes next, so that the thread sees each group as it is now."""
+    def _batch(self, most: int) -> tuple[list[Job | TransactionJob], list[Files]]:
+        """What this round writes next, each group as it is now."""
         make = {"id": self._transaction_job, "deleted": self._deleted_job, "group": self._group_job}
         jobs: list[Job | TransactionJob] = []
-        while self._round and len(jobs) < most:
+        batch: list[Files] = []
+        size_bytes = 0
+        while self._round and len(jobs) < most and size_bytes < BYTES_PER_BATCH:
             kind, key = self._round.popleft()
             job = make[kind](key)
             if job is not None:
                 jobs.append(job)
-        return jobs
+                batch.append(job.files())
+                size_bytes += batch[-1].size_bytes
+        return jobs, batch
 
     def _transaction_job(self, transactional_id: str) -> TransactionJob | None:
         record, (epoch, version) = self._transactions.pop(transactional_id)
@@ -154,20 +172,15 @@ class Checkpoints:
             group_id=group_id,
             epoch=group.epoch,
             version=group.version,
-            offsets={t: dict(p) for t, p in group.offsets.items()} if offsets else None,
-            staged={p: dict(rows) for p, rows in group.staged.items()},
+            offsets=group.offsets if offsets else None,
+            staged=group.staged,
             membership=membership,
             stored=group.stored,
             reserved=group.classic.reserved,
         )
 
-    def _report(self, done: list[Done]) -> None:
-        """Called in the writing thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the broker has stopped
-            self._loop.call_soon_threadsafe(self._written, done)
-
-    def _written(self, done: list[Done]) -> None:
-        self._writing = 0
+    def _written(self, done: list[Done]) -> bool:
+        """Note what became of a batch; whether some of it failed."""
         failed = [item for item in done if item.error is not None]
         for item in failed:
             self._again(item.job)
@@ -177,12 +190,7 @@ class Checkpoints:
         for item in done:
             if item.error is None:
                 self._covered(item.job)
-        if failed:  # what is left of the round is still due
-            self._round.clear()
-        if self._round:
-            self._go_on()
-        elif self._offsets or self._membership or self._deleted or self._transactions or self._needed:
-            self._arm()
+        return bool(failed)
 
     def _again(self, job: Job | TransactionJob) -> None:
         if isinstance(job, TransactionJob):
@@ -196,14 +204,11 @@ class Checkpoints:
             self._membership[job.group_id] = None
 
     def _covered(self, job: Job | TransactionJob) -> None:
-        """The files of this group or transactional id are as new as the job."""
-        if isinstance(job, TransactionJob):
-            key, dirty = job.record.transactional_id, False
-        else:
-            key, dirty = job.group_id, job.group_id in self._offsets or job.group_id in self._membership
+        """The files of this group or transactional id are as new as the job: what changed later has a higher order."""
+        key = job.record.transactional_id if isinstance(job, TransactionJob) else job.group_id
         for needs in self._needed.values():
             there = needs.transactions if isinstance(job, TransactionJob) else needs.groups
-            if not dirty and there.get(key, job.order) <= job.order:
+            if there.get(key, job.order) <= job.order:
                 there.pop(key, None)
 
     def _drop_files(self) -> None:
@@ -223,11 +228,12 @@ class Checkpoints:
 
     async def stop(self) -> None:
         """Write everything that is due; call when nothing changes any more."""
+        if self._writing is not None:
+            await self._writing
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
         self._round = self._due()
-        jobs = self._jobs(2**31)
-        if jobs:
-            self._writer.write(jobs)
-        await self._loop.run_in_executor(None, self._writer.stop)
+        while self._round:
+            await self._write_batch(JOBS_PER_BATCH)
+        await self._writer.stop()

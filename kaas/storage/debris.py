@@ -22,7 +22,7 @@ from pathlib import Path
 from kaas.coordinator import records
 from kaas.coordinator.records import OFFSET_RECORDS, TRANSACTION_RECORDS, GroupDeleted
 from kaas.coordinator.transactions.state import TransactionGone
-from kaas.storage.checkpoint_writer import checkpoint_lock
+from kaas.storage.checkpoint_files import checkpoint_lock
 from kaas.storage.files import TEMPORARY, broker_lock, exclusive
 from kaas.storage.group_files import GROUPS_FOLDER, OFFSETS_FOLDER, SUFFIX, Unreadable, group_of, head_of
 from kaas.storage.journal import JOURNAL_FOLDER, Entry, Fault, files_of, read_file

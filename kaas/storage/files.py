@@ -5,8 +5,7 @@ Rules: the temporary name is unique and in the same folder, so that two writers 
 atomic; it begins with a dot and ends in `.tmp`, so that a clean-up can tell it. An error leaves the old file as it
 was and no temporary one. A file that cannot be understood is renamed, never removed or overwritten:
 `<name>.corrupt`, `.corrupt-2` and so on. Errors: OSError of the step that failed. Hundreds of small files a second go
-through here beside the event loop, and each system call makes its thread wait for the interpreter: so files are read
-and written by as few calls as can be, not by file objects.
+through here: so files are read and written by as few calls as can be, not by file objects.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Job: read every broker's journal and the checkpoint files, and apply what is new
 same code that applies live changes. A restart, a crash and a move from another broker are this one case.
 Rules
 - Journals are read before checkpoints: a journal file that its broker drops meanwhile is covered by a checkpoint
-  read later.
+  read later. Checkpoints are read under their lock: what is left of a writer that outlived its broker writes both
+  files of a group before they are read, or after.
 - An unreadable file is set aside under a name that says so, and its group is broken until an operator puts a
   readable file in its place or removes the one set aside; it is never taken for empty and never overwritten. A
   broken group is known by the file that was set aside, so it stays broken over restarts. The same holds for
@@ -33,7 +34,8 @@ from kaas.coordinator.records import (
     Record,
 )
 from kaas.storage.broken import BrokenGroups
-from kaas.storage.files import name_before, set_aside
+from kaas.storage.checkpoint_files import checkpoint_lock
+from kaas.storage.files import exclusive, name_before, set_aside
 from kaas.storage.group_files import (
     GROUPS_FOLDER,
     OFFSETS_FOLDER,
@@ -117,9 +119,11 @@ class Loader:
     def load(self) -> Loaded:
         """Everything. Raises OSError when a journal or a folder cannot be read."""
         journals = self._journals()
-        self._group_files()
-        self._offsets_files()
-        self._transaction_files()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with exclusive(checkpoint_lock(self.folder)):
+            self._group_files()
+            self._offsets_files()
+            self._transaction_files()
         for entry, record, path in sorted(journals.records, key=lambda row: (row[0].epoch, row[0].version)):
             self._apply_entry(entry, record, path)
         for entry, reason in journals.lost:

@@ -14,7 +14,7 @@ from kaas.coordinator.records import GroupDeleted, OffsetsCommitted
 from kaas.coordinator.transactions.state import TransactionGone, TransactionState, fresh
 from kaas.storage.load import Loaded, Needs
 from kaas.storage.transaction_files import transaction_of
-from tests.support.disk import refusing
+from tests.support.disk import obstructed
 from tests.support.waiting import until_async
 
 EPOCH = 3
@@ -94,11 +94,11 @@ async def test_what_changes_while_a_round_is_written_is_for_the_next_round(make)
     desk, batches = make(), []
     write = desk.checkpoints._writer.write
 
-    def watched(jobs):
+    async def watched(jobs, files):
         batches.append([job.group_id for job in jobs])
         if len(batches) == 1:
             desk.commit(8, "g0")
-        write(jobs)
+        return await write(jobs, files)
 
     desk.checkpoints._writer.write = watched
     for n in range(250):
@@ -138,9 +138,26 @@ async def test_a_journal_file_goes_when_every_group_in_it_is_written(make):
     assert desk.offsets("a") == {"t/0": 2} and desk.offsets("b") == {"t/0": 1}
 
 
-async def test_no_journal_file_goes_while_files_cannot_be_written_and_writing_is_tried_again(make):
+async def test_a_journal_file_goes_although_its_groups_go_on_changing(make):
     desk = make()
-    with refusing("fsync", "rename", "replace", "fdatasync"):
+    write, turns = desk.checkpoints._writer.write, iter(range(2, 1_000))
+
+    async def busy(jobs, files):
+        done = await write(jobs, files)
+        desk.commit(next(turns), number=2)
+        return done
+
+    desk.checkpoints._writer.write = busy
+    first = desk.journal(1)
+    desk.commit(1, number=1)
+    await until_async(lambda: not first.exists())
+    assert desk.journal(2).exists()
+    desk.checkpoints._writer.write = write
+
+
+async def test_no_journal_file_goes_while_files_cannot_be_written_and_writing_is_tried_again(make, tmp_path):
+    desk = make()
+    with obstructed(tmp_path / "__consumer_offsets"):
         desk.commit(1, number=1)
         desk.commit(2, number=2)
         await until_async(lambda: desk.checkpoints._failing)
@@ -208,9 +225,9 @@ async def test_a_group_and_a_transactional_id_of_one_name_need_their_journal_fil
     desk.checkpoints = make().checkpoints
 
 
-async def test_a_transactional_id_that_cannot_be_written_is_tried_again_with_its_newest_record(make):
+async def test_a_transactional_id_that_cannot_be_written_is_tried_again_with_its_newest_record(make, tmp_path):
     desk = make()
-    with refusing("fsync", "rename", "replace", "fdatasync"):
+    with obstructed(tmp_path / "__txn"):
         transaction(desk)
         await until_async(lambda: desk.checkpoints._failing)
         last = transaction(desk)

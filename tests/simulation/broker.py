@@ -273,7 +273,6 @@ class Broker:
 
     def _end(self) -> None:
         self.journal.close()
-        self.checkpoints.close()
         self.waiting.clear()
         self.outcomes.clear()
         self.timers.clear()

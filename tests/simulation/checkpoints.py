@@ -1,6 +1,6 @@
 """Checkpoints of a simulated broker, made when the schedule says so, perhaps of one file of a group and not of the other.
 
-Job: what the real shell does with its thread and its interval, one group at a time and with a death between any two files.
+Job: what the real shell does with its process and its interval, one group at a time and with a death between any two files.
 Rules: a journal file goes when every group with a record in it has checkpoints that are as new; never the one in use.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.effects import Persist
 from kaas.coordinator.records import OFFSET_RECORDS, GroupDeleted
-from kaas.storage.checkpoint_writer import CheckpointWriter, Job
+from kaas.storage.checkpoint_files import Job, write_batch
 from kaas.storage.journal import Journal
 from kaas.storage.load import Loaded, Needs, Order
 
@@ -26,7 +26,7 @@ class Checkpoints:
     def __init__(self, folder: Path, core: Coordinator, journal: Journal) -> None:
         self.core = core
         self.journal = journal
-        self.writer = CheckpointWriter(folder, lambda done: None)
+        self.folder = folder
         self.dirty: dict[str, set[str]] = {}
         self.deleted: dict[str, tuple[Order, GroupDeleted]] = {}
         self.needed: dict[Path, Needs] = {}
@@ -73,8 +73,7 @@ class Checkpoints:
     def _write(self, group_id: str, parts: set[str]) -> None:
         job = self._job(group_id, parts)
         if job is not None:
-            (done,) = self.writer.write_batch([job])
-            assert done.error is None
+            assert write_batch(self.folder, [job.files()]) == [None]
         left = set() if job is None or job.deleted is not None else self.dirty[group_id] - parts
         if left:
             self.dirty[group_id] = left
@@ -109,6 +108,3 @@ class Checkpoints:
             if not needs and path != self.journal.file_of(self.journal.number):
                 del self.needed[path]
                 path.unlink()
-
-    def close(self) -> None:
-        self.writer.stop()

@@ -1,153 +1,73 @@
-"""Checkpoints: newer ones stay, corrupt ones are kept aside, what fails is reported and left as it was."""
+"""The event loop's side of the process that writes checkpoints."""
 
 from __future__ import annotations
-
-import os
-import queue
-from pathlib import Path
-from unittest import mock
 
 import pytest
 
 from kaas.coordinator.offset_entry import OffsetEntry
-from kaas.coordinator.records import GroupEmpty
-from kaas.storage.checkpoint_writer import CheckpointWriter, Done, Job
-from kaas.storage.group_files import GROUPS_FOLDER, OFFSETS_FOLDER, group_of, head_of, membership_of, offsets_of
-from tests.support.disk import refusing
-
-STORED = GroupEmpty(3, "consumer", 7)
-DEADLINE_S = 10
+from kaas.storage.checkpoint_files import Job
+from kaas.storage.checkpoint_writer import CheckpointWriter, Done
+from kaas.storage.group_files import OFFSETS_FOLDER, offsets_of
 
 
 @pytest.fixture
-def writer(tmp_path):
-    made = CheckpointWriter(tmp_path, lambda done: None)
+async def writer(tmp_path):
+    made = CheckpointWriter(tmp_path)
     yield made
-    made.stop()
+    await made.stop()
 
 
-def offsets_job(version: int, offset: int = 5, **more) -> Job:
-    return Job(group_id="g", epoch=1, version=version, offsets={"t": {0: OffsetEntry(offset, -1, "", 1)}}, **more)
+def job(version: int, group_id: str = "g") -> Job:
+    return Job(group_id=group_id, epoch=1, version=version, offsets={"t": {0: OffsetEntry(version, -1, "", 1)}})
 
 
-def deleted_job(version: int) -> Job:
-    return Job(group_id="g", epoch=1, version=version, deleted=(9, "deleted"))
+async def write(writer, *jobs):
+    return await writer.write(jobs, [each.files() for each in jobs])
 
 
-def offsets_file(folder: Path) -> Path:
-    return folder / OFFSETS_FOLDER / "g.json"
+def committed(folder, group_id="g") -> int:
+    path = folder / OFFSETS_FOLDER / f"{group_id}.json"
+    return offsets_of(path.read_bytes(), path, 0).entries[0][2].offset
 
 
-def group_file(folder: Path) -> Path:
-    return folder / GROUPS_FOLDER / "g.json"
+async def test_batches_are_written_one_after_another_by_one_process(tmp_path, writer):
+    assert await write(writer, job(1), job(2, "h")) == [Done(job=job(1)), Done(job=job(2, "h"))]
+    process = writer.process
+    assert await write(writer, job(3)) == [Done(job=job(3))]
+    assert (committed(tmp_path), committed(tmp_path, "h")) == (3, 2)
+    assert writer.process is process
 
 
-def committed(folder: Path) -> int:
-    return offsets_of(offsets_file(folder).read_bytes(), offsets_file(folder), 0)[2][0][2].offset
+async def test_nothing_is_started_while_there_is_nothing_to_write(writer):
+    assert writer.process is None
+    await writer.stop()
 
 
-def test_what_is_due_is_written_and_nothing_else(tmp_path, writer):
-    writer.write_batch([offsets_job(1)])
-    assert offsets_file(tmp_path).exists() and not group_file(tmp_path).exists()
-    job = Job(group_id="g", epoch=1, version=2, membership=True, stored=STORED, reserved=4)
-    assert writer.write_batch([job]) == [Done(job=job)]
-    file = group_of(group_file(tmp_path).read_bytes(), group_file(tmp_path))
-    assert (membership_of(file), file.reserved_generation) == (STORED, 4)
-
-
-def test_a_newer_checkpoint_is_not_replaced(tmp_path, writer):
-    writer.write_batch([offsets_job(5, offset=50)])
-    writer.write_batch([offsets_job(4, offset=40)])
-    assert committed(tmp_path) == 50
-    writer.write_batch([offsets_job(5, offset=51)])
-    assert committed(tmp_path) == 51
-
-
-def test_a_tombstone_takes_the_place_of_the_membership_and_the_offsets_go(tmp_path, writer):
-    writer.write_batch([offsets_job(1, membership=True, stored=STORED)])
-    writer.write_batch([deleted_job(2)])
-    assert not offsets_file(tmp_path).exists()
-    assert group_of(group_file(tmp_path).read_bytes(), group_file(tmp_path)).deleted_at == 9
-
-
-def test_a_late_tombstone_takes_nothing_of_the_next_life(tmp_path, writer):
-    writer.write_batch([offsets_job(3, membership=True, stored=STORED)])
-    writer.write_batch([deleted_job(2)])
-    assert committed(tmp_path) == 5
-    assert group_of(group_file(tmp_path).read_bytes(), group_file(tmp_path)).deleted_at is None
-
-
-def test_no_group_file_is_written_before_the_offsets_files_are_durable(tmp_path, writer):
-    """A load takes a group file's word for the offsets as well."""
-    with refusing("fsync"):
-        writer.write_batch([offsets_job(1, membership=True, stored=STORED)])
-    assert offsets_file(tmp_path).exists() and not group_file(tmp_path).exists()
-
-
-def test_offsets_of_a_former_life_go_before_a_group_file_of_a_new_one_comes(tmp_path, writer):
-    writer.write_batch([offsets_job(1)])
-    data = offsets_file(tmp_path).read_bytes()
-    writer.write_batch([deleted_job(2)])
-    offsets_file(tmp_path).write_bytes(data)
-    writer.write_batch([Job(group_id="g", epoch=1, version=3, membership=True, reserved=1)])
-    assert not offsets_file(tmp_path).exists()
-    writer.write_batch([offsets_job(4)])
-    writer.write_batch([Job(group_id="g", epoch=1, version=5, membership=True, reserved=2)])
-    assert committed(tmp_path) == 5
-
-
-def test_a_file_that_cannot_be_understood_is_set_aside_and_the_good_state_written(tmp_path, writer):
-    """K8: what somebody may still want to look at is never overwritten."""
-    offsets_file(tmp_path).parent.mkdir()
-    offsets_file(tmp_path).write_bytes(b"half a fi")
-    writer.write_batch([offsets_job(1)])
-    assert committed(tmp_path) == 5
-    assert offsets_file(tmp_path).with_name("g.json.corrupt").read_bytes() == b"half a fi"
-
-
-def test_a_batch_shares_one_flush_of_each_folder(tmp_path, writer):
-    jobs = [Job(group_id=f"g{n}", epoch=1, version=n, offsets={}, membership=True) for n in range(20)]
-    with mock.patch.object(os, "fsync", wraps=os.fsync) as fsync:
-        writer.write_batch(jobs)
-        assert fsync.call_count == 2
-        writer.write_batch([deleted_job(1), *jobs])
-        assert fsync.call_count == 5  # what a tombstone ends is removed when that is durable
-    assert len(list((tmp_path / OFFSETS_FOLDER).iterdir())) == 20
-
-
-@pytest.mark.parametrize("call", ["fdatasync", "replace", "fsync"])
-def test_what_fails_is_reported_and_left_as_it_was(tmp_path, writer, call):
-    writer.write_batch([offsets_job(1, offset=10)])
-    with refusing(call):
-        (done,) = writer.write_batch([offsets_job(2, offset=20)])
-    assert done.error is not None
-    assert head_of(offsets_file(tmp_path).read_bytes()).version in ((1,) if call != "fsync" else (1, 2))
-    assert writer.write_batch([offsets_job(2, offset=20)])[0].error is None
-    assert committed(tmp_path) == 20
-
-
-def test_one_group_that_fails_does_not_keep_the_others_back(tmp_path, writer):
+async def test_what_fails_is_told_of_its_job_alone(tmp_path, writer):
     (tmp_path / OFFSETS_FOLDER / "g.json").mkdir(parents=True)
-    other = Job(group_id="other", epoch=1, version=1, offsets={})
-    failed, done = writer.write_batch([offsets_job(1), other])
-    assert failed.error is not None and done == Done(job=other)
+    failed, done = await write(writer, job(1), job(2, "h"))
+    assert isinstance(failed.error, IsADirectoryError) and done.error is None
 
 
-def test_batches_are_written_in_a_thread_in_order_and_reported(tmp_path):
-    reports = queue.Queue()
-    writer = CheckpointWriter(tmp_path, reports.put)
-    for version in (1, 2, 3):
-        writer.write([offsets_job(version, offset=version)])
-    writer.stop()
-    assert [reports.get(timeout=DEADLINE_S)[0].job.version for _ in range(3)] == [1, 2, 3]
-    assert committed(tmp_path) == 3
+async def test_a_process_that_dies_is_a_failed_batch_and_the_next_one_is_written(tmp_path, writer):
+    await write(writer, job(1))
+    writer.process.kill()
+    await writer.process.wait()
+    (failed,) = await write(writer, job(2))
+    assert isinstance(failed.error, ChildProcessError)
+    assert await write(writer, job(2)) == [Done(job=job(2))]
+    assert committed(tmp_path) == 2
 
 
-def test_every_id_has_its_files_inside_the_folder(tmp_path, writer):
-    """K20."""
-    ids = ["../escape", "a/b", "", ".", "..", "x" * 1_000, "nul\0"]
-    writer.write_batch([Job(group_id=each, epoch=1, version=1, offsets={}, membership=True) for each in ids])
-    for folder in (OFFSETS_FOLDER, GROUPS_FOLDER):
-        files = list((tmp_path / folder).iterdir())
-        assert len(files) == len(ids)
-    assert {path.name for path in tmp_path.iterdir()} == {OFFSETS_FOLDER, GROUPS_FOLDER, "checkpoints.lock"}
+async def test_a_batch_larger_than_a_pipe_is_written(tmp_path, writer):
+    entries = {n: OffsetEntry(n, -1, "x" * 100, 1) for n in range(5_000)}
+    large = Job(group_id="g", epoch=1, version=1, offsets={"t": entries})
+    assert await write(writer, large) == [Done(job=large)]
+    assert committed(tmp_path) == 0
+
+
+async def test_a_stop_waits_for_the_process(writer):
+    await write(writer, job(1))
+    process = writer.process
+    await writer.stop()
+    assert process.returncode == 0

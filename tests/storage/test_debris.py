@@ -10,7 +10,7 @@ import pytest
 
 from kaas.coordinator.records import GroupDeleted, GroupEmpty
 from kaas.coordinator.transactions.state import TransactionGone, fresh
-from kaas.storage.checkpoint_writer import Job, TransactionJob, checkpoint_lock
+from kaas.storage.checkpoint_files import Job, TransactionJob, checkpoint_lock
 from kaas.storage.debris import Swept, sweep
 from kaas.storage.files import broker_lock, exclusive
 from kaas.storage.transaction_files import TRANSACTIONS_FOLDER

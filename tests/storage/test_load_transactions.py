@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kaas.coordinator.records import GroupEmpty
 from kaas.coordinator.transactions.state import TransactionGone, TransactionState, fresh
-from kaas.storage.checkpoint_writer import TransactionJob
+from kaas.storage.checkpoint_files import TransactionJob
 from kaas.storage.load import Needs
 from kaas.storage.transaction_files import TRANSACTIONS_FOLDER
 from tests.support.laws import law

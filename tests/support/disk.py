@@ -1,4 +1,4 @@
-"""A disk that refuses: system calls of the process fail while a test says so."""
+"""A disk that refuses: system calls of the process fail while a test says so; or a place where no folder can be made."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -39,3 +40,13 @@ def full_after(room_bytes: int) -> Iterator[None]:
 
     with mock.patch.object(os, "write", short):
         yield
+
+
+@contextlib.contextmanager
+def obstructed(folder: Path) -> Iterator[None]:
+    """Within this block a file stands where a folder is to be, for every process."""
+    folder.touch()
+    try:
+        yield
+    finally:
+        folder.unlink()

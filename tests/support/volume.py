@@ -9,7 +9,7 @@ from pathlib import Path
 from kaas.coordinator import records, replay
 from kaas.coordinator.group import Group
 from kaas.coordinator.records import GroupDeleted, Record
-from kaas.storage.checkpoint_writer import CheckpointWriter, Job, TransactionJob
+from kaas.storage.checkpoint_files import Job, TransactionJob, write_batch
 from kaas.storage.group_files import GROUPS_FOLDER, OFFSETS_FOLDER
 from kaas.storage.journal import JOURNAL_FOLDER, encode_entry
 from kaas.storage.load import Loaded, Loader
@@ -82,11 +82,7 @@ class Volume:
         self.write(job)
 
     def write(self, *jobs: Job | TransactionJob) -> None:
-        writer = CheckpointWriter(self.folder, lambda done: None)
-        try:
-            assert not [done.error for done in writer.write_batch(list(jobs)) if done.error is not None]
-        finally:
-            writer.stop()
+        assert not any(write_batch(self.folder, [job.files() for job in jobs]))
 
     def offsets_path(self, group_id: str) -> Path:
         return self.folder / OFFSETS_FOLDER / f"{file_stem(group_id)}.json"

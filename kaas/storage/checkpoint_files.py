@@ -1,0 +1,214 @@
+"""What the checkpoint files of groups and transactional ids shall say, and how a batch of them is written.
+
+Job: turn the state of a group or an id into the bytes of its files; write, replace and remove files, many at a time.
+Rules: a file of a newer (coordinator epoch, version) is never replaced or removed, one that cannot be understood is
+set aside. A group's tombstone is written before its offsets file goes. A batch of files shares one flush of each
+folder. What fails is reported and left as it was. Files are changed under a lock, so that neither a clean-up nor a
+load sees half of a batch.
+Must not know: when a group is due, which process this runs in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from kaas.coordinator.offset_entry import OffsetEntry
+from kaas.coordinator.records import GroupEmpty, GroupStable
+from kaas.storage.files import exclusive, flush_folder, read_whole, set_aside, write_whole
+from kaas.storage.group_files import (
+    GROUPS_FOLDER,
+    OFFSETS_FOLDER,
+    SUFFIX,
+    Staged,
+    Unreadable,
+    group_bytes,
+    group_of,
+    head_of,
+    offsets_bytes,
+    tombstone_bytes,
+)
+from kaas.storage.names import file_stem
+from kaas.storage.transaction_files import TRANSACTIONS_FOLDER, TransactionRecord, transaction_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A group as it was at (epoch, version). `offsets` (with `staged`) and `membership` say which files are due.
+
+    `deleted`: (time, why) of a group that is gone.
+    """
+
+    group_id: str
+    epoch: int
+    version: int
+    offsets: dict[str, dict[int, OffsetEntry]] | None = None
+    staged: Staged = field(default_factory=dict)
+    membership: bool = False
+    stored: GroupStable | GroupEmpty | None = None
+    reserved: int = 0
+    deleted: tuple[int, str] | None = None
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return self.epoch, self.version
+
+    def files(self) -> Files:
+        """What its files shall say."""
+        group = None
+        if self.deleted is not None:
+            group = tombstone_bytes(self.group_id, *self.order, *self.deleted)
+        elif self.membership:
+            group = group_bytes(self.group_id, *self.order, self.stored, self.reserved)
+        offsets = None
+        if self.offsets is not None:
+            offsets = offsets_bytes(self.group_id, *self.order, self.offsets, self.staged)
+        return Files(file_name(self.group_id), self.order, offsets, group, self.deleted is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionJob:
+    """A transactional id as it was at (epoch, version)."""
+
+    record: TransactionRecord
+    epoch: int
+    version: int
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return self.epoch, self.version
+
+    def files(self) -> Files:
+        """What its file shall say."""
+        data = transaction_bytes(self.record, *self.order)
+        return Files(file_name(self.record.transactional_id), self.order, transaction=data)
+
+
+class Files(msgspec.Struct, array_like=True, frozen=True):
+    """The files of one group or transactional id; null where one is not due. `order`: (epoch, version).
+
+    `ends`: `group` is a tombstone, and the offsets file goes.
+    """
+
+    name: str
+    order: tuple[int, int]
+    offsets: bytes | None = None
+    group: bytes | None = None
+    ends: bool = False
+    transaction: bytes | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(len(data) for data in (self.offsets, self.group, self.transaction) if data is not None)
+
+
+def write_batch(cluster_folder: Path, batch: list[Files]) -> list[OSError | None]:
+    """Make files durable; for each of the batch what kept it from being so."""
+    failed: dict[int, OSError] = {}
+    try:
+        cluster_folder.mkdir(parents=True, exist_ok=True)
+        with exclusive(checkpoint_lock(cluster_folder)):
+            for write, folder, some in _steps(cluster_folder, batch):
+                folder.mkdir(exist_ok=True)
+                for files in some:
+                    if id(files) not in failed:
+                        _attempt(write, folder, files, failed)
+                flush_folder(folder)
+    except OSError as problem:
+        return [problem] * len(batch)
+    return [failed.get(id(files)) for files in batch]
+
+
+Step = Callable[[Path, Files], None]
+
+
+def _steps(cluster_folder: Path, batch: list[Files]) -> Iterator[tuple[Step, Path, list[Files]]]:
+    """What to do, in which folder, for which of them; a step begins when the one before is durable."""
+    groups = [files for files in batch if files.transaction is None]
+    transactions = [files for files in batch if files.transaction is not None]
+    if groups:
+        yield _write_offsets, cluster_folder / OFFSETS_FOLDER, groups
+        yield _write_group, cluster_folder / GROUPS_FOLDER, groups
+    if ended := [files for files in groups if files.ends]:
+        yield _remove_offsets, cluster_folder / OFFSETS_FOLDER, ended
+    if transactions:
+        yield _write_transaction, cluster_folder / TRANSACTIONS_FOLDER, transactions
+
+
+def _attempt(write: Step, folder: Path, files: Files, failed: dict[int, OSError]) -> None:
+    """One step of one of them; what fails keeps no other one back."""
+    try:
+        write(folder, files)
+    except OSError as problem:
+        failed[id(files)] = problem
+
+
+def _write_offsets(folder: Path, files: Files) -> None:
+    """The offsets file; where there is none to write, none of an earlier life may stay beside a new group-state file."""
+    if files.offsets is not None:
+        put(folder / files.name, files.offsets, files.order)
+    elif files.group is not None and not files.ends:
+        ended = tombstone_order(folder.with_name(GROUPS_FOLDER) / files.name)
+        if ended is not None:
+            remove(folder / files.name, ended)
+
+
+def _write_group(folder: Path, files: Files) -> None:
+    if files.group is not None:
+        put(folder / files.name, files.group, files.order)
+
+
+def _remove_offsets(folder: Path, files: Files) -> None:
+    remove(folder / files.name, files.order)
+
+
+def _write_transaction(folder: Path, files: Files) -> None:
+    assert files.transaction is not None
+    put(folder / files.name, files.transaction, files.order)
+
+
+def checkpoint_lock(cluster_folder: Path) -> Path:
+    """The lock under which checkpoints are changed."""
+    return cluster_folder / "checkpoints.lock"
+
+
+def file_name(name: str) -> str:
+    """Of a group or a transactional id."""
+    return file_stem(name) + SUFFIX
+
+
+def put(path: Path, data: bytes, order: tuple[int, int]) -> None:
+    """Replace a checkpoint unless the one that is there is newer; the folder is flushed by the caller."""
+    if may_replace(path, order):
+        write_whole(path, data, flush=False)
+
+
+def remove(path: Path, order: tuple[int, int]) -> None:
+    """Remove a checkpoint unless it is newer; the folder is flushed by the caller."""
+    if may_replace(path, order):
+        path.unlink(missing_ok=True)
+
+
+def tombstone_order(path: Path) -> tuple[int, int] | None:
+    """(epoch, version) of the tombstone in this place; null if there is none."""
+    try:
+        file = group_of(path.read_bytes(), path)
+    except (FileNotFoundError, Unreadable):
+        return None
+    return None if file.deleted_at is None else (file.coordinator_epoch, file.version)
+
+
+def may_replace(path: Path, order: tuple[int, int]) -> bool:
+    """Whether what stands in this place is older than (epoch, version), or nothing, once it is set aside if it is
+    corrupt.
+    """
+    try:
+        return head_of(read_whole(path)).order <= order
+    except FileNotFoundError:
+        return True
+    except Unreadable:
+        set_aside(path)
+        return True
