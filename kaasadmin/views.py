@@ -12,8 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from groups import selectors
-from groups.access import Principal, cluster_of
+from groups.access import Principal, cluster_of, refusal
 from groups.backups import backup_latest
+from groups.choices import Role
 from groups.keys import key_of
 from groups.problems import NOT_FOUND, Problem
 from groups.views.base import id_from, page, show
@@ -91,4 +92,6 @@ def _missing(request: HttpRequest, principal: Principal, cluster: str, group_id:
     except Problem:
         history = None
     context["history"] = history
+    may_undo = refusal(principal, Role.OPERATE, cluster_of(principal, cluster), group_id) is None
+    context["backup"] = backup_latest(cluster, group_id) if may_undo else None
     return show(request, principal, "groups/missing.html", context, cluster=cluster, status=404)

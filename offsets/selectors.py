@@ -1,4 +1,4 @@
-"""Reads of offsets: per partition with its lag, plans, the armed reset.
+"""Reads of offsets: per partition with its lag, plans, the armed reset, what can be undone.
 
 Job: rows in the API's shapes, for pages, API and sockets alike.
 Rules: the principal comes first; offsets and log ends come from the feed.
@@ -11,9 +11,11 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from groups.access import Principal
+from groups.access import Principal, cluster_of, require_visible
+from groups.backups import backups_usable
 from groups.feeds import feed_of
 from groups.lag.states import lag_of
+from groups.models import OffsetBackup
 from groups.redis_store import snapshot_of, topic_views
 from groups.rows import Partition, log_of, owners, place_of, topics_of
 from groups.selectors import group_snapshot, listing
@@ -83,6 +85,29 @@ def plan_get(principal: Principal, cluster_name: str, group_id: str, plan_id: uu
     cluster, plan = plan_find(principal, cluster_name, group_id, plan_id)
     row = plan_row(plan, cluster, reset_request(plan.request), snapshot_of(cluster.name, group_id))
     return {**row, "errors": []}
+
+
+def undo_list(principal: Principal, cluster_name: str, group_id: str, *, page: int, page_size: int) -> Row:
+    """The resets and deletions of a group that can be undone, the newest first. A group that is gone may have some.
+
+    Raises Problem (404).
+    """
+    cluster = cluster_of(principal, cluster_name)
+    require_visible(principal, cluster, group_id)
+    rows, first = backups_usable(cluster.name, group_id), (page - 1) * page_size
+    found = [_undo_row(backup) for backup in rows[first : first + page_size]]
+    return listing(found, total=rows.count(), page=page)
+
+
+def _undo_row(backup: OffsetBackup) -> Row:
+    return {
+        "id": str(backup.pk),
+        "at": backup.taken_at.isoformat(timespec="milliseconds"),
+        "actor": backup.actor,
+        "action": backup.action,
+        "topics": sorted({place.rpartition("/")[0] for place in backup.offsets}),
+        "partitions": len(backup.offsets),
+    }
 
 
 def armed_reset(cluster: str, group_id: str) -> Row | None:

@@ -38,6 +38,14 @@ WRITTEN = (
     Column("read back", number_of("read_back"), number=True),
     Column("error", lambda row: row["error"] and row["error"]["message"]),
 )
+UNDOABLE = (
+    Column("id"),
+    Column("action"),
+    Column("by", "actor"),
+    Column("at"),
+    Column("partitions", number=True),
+    Column("topics"),
+)
 LOST = (
     Column("topic"),
     Column("partition", number=True),
@@ -176,18 +184,26 @@ def _show_written(said: Said, answer: Json) -> None:
 
 @click.command()
 @click.argument("group")
+@click.option("--list", "only_list", is_flag=True, help="Show what can be undone, and change nothing.")
+@click.option("--id", "which", help="Which reset or delete, as --list names it; the last one when left out.")
 @dry
 @yes
 @everywhere
-def undo(said: Said, group: str, dry_run: bool, yes: bool) -> None:
-    """Put back the offsets that the last reset or delete took away."""
+def undo(said: Said, group: str, only_list: bool, which: str | None, dry_run: bool, yes: bool) -> None:
+    """Put back the offsets that a reset or delete took away."""
     address = said.of_group(group, "undo/")
-    found = said.rest.ask("POST", address, {"dry_run": "true"})
+    if only_list:
+        told = said.rest.listing(address)
+        said.out.rows(told, told["items"], UNDOABLE)
+        return
+    chosen = {} if which is None else {"id": which}
+    found = said.rest.ask("POST", address, {"dry_run": "true"}, chosen)
     if said.output == "table" or dry_run:
         said.out.rows(found, found["items"], WRITTEN[:4])
     if not dry_run:
         agreed(f"Put back {len(found['items'])} offsets of {group}?", yes)
-        _show_written(said, said.rest.ask("POST", address))
+        # By its id, so that what is put back is what was shown
+        _show_written(said, said.rest.ask("POST", address, body={"id": found["id"]}))
 
 
 @click.command()

@@ -39,6 +39,7 @@ CALLS = {
     "offsets_list": ("GET", f"{IDLE}offsets/"),
     "offsets_delete": ("DELETE", f"{IDLE}offsets/", OFFSETS),
     "records_list": ("GET", f"{IDLE}records/?topic=orders&partition=0"),
+    "undo_list": ("GET", f"{IDLE}undo/"),
     "undo": ("POST", f"{IDLE}undo/"),
     "plan_create": ("POST", f"{IDLE}reset-plans/", PLAN),
     "plan_get": ("GET", f"{IDLE}reset-plans/{{plan}}/"),

@@ -106,6 +106,15 @@ def test_a_reset_shows_its_plan_and_writes_it(shell, world):
     assert offsets(world) == {("orders", 0): 4, ("orders", 1): 10}
 
 
+def test_undo_lists_what_there_is_and_takes_the_one_that_is_named(shell, world):
+    shell("groups", "reset", "idle", "--to-earliest", "--topic", "orders:0", "--yes")
+    shell("groups", "reset", "idle", "--to-latest", "--topic", "orders:1", "--yes")
+    newer, older = shell.json("groups", "undo", "idle", "--list")["items"]
+    shell("groups", "undo", "idle", "--id", older["id"], "--yes")
+    assert offsets(world)["orders", 0] == 4
+    assert [row["id"] for row in shell.json("groups", "undo", "idle", "--list")["items"]] == [newer["id"]]
+
+
 def test_a_dry_run_writes_nothing(shell, world):
     plan = shell.json("groups", "reset", "idle", "--shift-by", "-2", "--topic", "orders:1", "--dry-run")
     assert [(item["partition"], item["before"], item["after"]) for item in plan["items"]] == [(1, 10, 8)]

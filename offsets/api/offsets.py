@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 
 from groups.api.base import ApiView, WriteParameters, group_of
+from groups.api.parameters import PageParameters
 from groups.api.schema import WRITES, failures
 from offsets import selectors
 from offsets.api import serializers as shapes
@@ -38,16 +39,25 @@ class OffsetListView(ApiView):
 
 
 class UndoView(ApiView):
-    """Undo."""
+    """What can be undone, and undoing it."""
+
+    @extend_schema(
+        operation_id="undo_list", parameters=[PageParameters], responses={200: shapes.UndoList, **failures(400, 404)}
+    )
+    def get(self, request, cluster: str, group: str):
+        """The resets and deletions that can be undone, the newest first: who did what, and when."""
+        given = self.parameters(PageParameters)
+        return Response(selectors.undo_list(self.principal(), cluster, group_of(group), **given))
 
     @extend_schema(
         operation_id="undo",
         parameters=[WriteParameters, *WRITES],
-        request=None,
+        request=shapes.UndoRequest,
         responses={200: shapes.Written, **failures(400, 403, 404, 409, 502, 503, 504)},
     )
     def post(self, request, cluster: str, group: str):
-        """Puts back what the last reset or deletion took away, once."""
+        """Puts back what a reset or deletion took away, once: the last one, unless the body names another."""
         dry_run = self.parameters(WriteParameters)["dry_run"]
-        group_id = group_of(group)
-        return self.once(lambda: (200, offsets_undo(self.principal(), cluster, group_id, dry_run=dry_run)))
+        backup, group_id = self.body(shapes.UndoRequest).get("id"), group_of(group)
+        chosen = None if backup is None else int(backup)
+        return self.once(lambda: (200, offsets_undo(self.principal(), cluster, group_id, chosen, dry_run=dry_run)))

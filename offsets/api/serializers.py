@@ -132,6 +132,27 @@ class Armed(serializers.Serializer):
     expires_at = serializers.DateTimeField()
 
 
+class UndoItem(serializers.Serializer):
+    """A reset or deletion whose offsets are kept: `action` is that of its audit row."""
+
+    id = serializers.CharField()
+    at = serializers.DateTimeField()
+    actor = serializers.CharField()
+    action = serializers.CharField()
+    topics = serializers.ListField(child=serializers.CharField())
+    partitions = serializers.IntegerField(help_text="How many it touched.")
+
+
+class UndoList(Listing):
+    items = UndoItem(many=True)
+
+
+class UndoRequest(StrictSerializer):
+    """Which of them; the newest when left out."""
+
+    id = serializers.RegexField(r"\A[0-9]{1,18}\Z", required=False)
+
+
 class OffsetDeletion(StrictSerializer):
     """Which offsets to delete: topics, and which of their partitions; all committed ones when left out."""
 

@@ -1,4 +1,4 @@
-"""Undo: puts back what the last reset or deletion took away.
+"""Undo: puts back what a reset or a deletion took away.
 
 Job: one service.
 Rules: each backup is put back once; a group with members is refused, as a reset is; where nothing was committed before, what
@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from groups.access import Principal, cluster_of, require
-from groups.backups import backup_claim, backup_latest, backup_offsets, backup_release
+from groups.backups import backup_claim, backup_offsets, backup_release, backups_usable
 from groups.choices import Role
+from groups.clusters import Cluster
 from groups.gateway import Committed, Partition, gateway_of
+from groups.models import OffsetBackup
 from groups.problems import Problem, not_found, wrong_state
 from groups.redis_store import snapshot_of
 from offsets.choices import WriteOutcome
@@ -23,16 +25,18 @@ from offsets.writing import IN_DOUBT, Write, write_offsets
 Row = dict[str, Any]
 
 
-def offsets_undo(principal: Principal, cluster_name: str, group_id: str, *, dry_run: bool = False) -> Row:
-    """Puts back the offsets that the last reset or deletion of this group took away; answers like applying a plan.
+def offsets_undo(
+    principal: Principal, cluster_name: str, group_id: str, backup_id: int | None = None, *, dry_run: bool = False
+) -> Row:
+    """Puts back the offsets that a reset or deletion of this group took away, the last one unless another is named; answers
+    like applying a plan.
 
-    Raises Problem: 404 when there is nothing to undo, 403, 409 for a group with members, 502 to 504.
+    One that is not the last puts its own partitions back to before itself, over whatever was written to them since. Raises
+    Problem: 404 when there is nothing to undo, 403, 409 for a group with members, 502 to 504.
     """
     cluster = cluster_of(principal, cluster_name)
     require(principal, Role.OPERATE, cluster, group_id)
-    backup = backup_latest(cluster.name, group_id)
-    if backup is None:
-        raise not_found(f"reset or deletion of group {group_id} that could be undone")
+    backup = _chosen(cluster, group_id, backup_id)
     if (reason := why_group_not(snapshot_of(cluster.name, group_id))) is not None:
         raise wrong_state(f"group {group_id}", reason)
     gateway = gateway_of(cluster)
@@ -59,6 +63,15 @@ def offsets_undo(principal: Principal, cluster_name: str, group_id: str, *, dry_
             backup_release(backup)
         raise
     return {"id": str(backup.pk), "outcome": outcome, "items": items}
+
+
+def _chosen(cluster: Cluster, group_id: str, backup_id: int | None) -> OffsetBackup:
+    usable = backups_usable(cluster.name, group_id)
+    backup = usable.first() if backup_id is None else usable.filter(pk=backup_id).first()
+    if backup is None:
+        which = "reset or deletion" if backup_id is None else f"reset or deletion {backup_id}"
+        raise not_found(f"{which} of group {group_id} that could be undone")
+    return backup
 
 
 def _targets(

@@ -124,3 +124,38 @@ def test_it_is_404_where_nothing_was_done_and_denied_to_viewers(api, make_caller
     api("POST", f"{CLUSTER}/groups/never-seen/undo/", expect=404)
     make_caller("read")("POST", UNDO, expect=403)
     make_caller("admin", group_pattern="other", name="other")("POST", UNDO, expect=404)
+
+
+def test_what_can_be_undone_is_listed_with_who_when_and_what(api, make_caller, shop):
+    reset(api, "latest")
+    reset(api, "earliest", {"topics": [{"topic": "orders", "partitions": [1]}]})
+    reader = make_caller("read")
+    told = reader("GET", UNDO)
+    assert told["total"] == 2 and [row["partitions"] for row in told["items"]] == [1, 2]
+    assert {(row["action"], row["topics"][0]) for row in told["items"]} == {("offsets_reset", "orders")}
+    assert told["items"][0]["actor"] and told["items"][0]["at"] > told["items"][1]["at"]
+    assert len(reader("GET", f"{UNDO}?page_size=1&page=2")["items"]) == 1
+    make_caller("admin", group_pattern="other", name="other")("GET", UNDO, expect=404)
+
+
+def test_one_that_is_not_the_last_is_chosen_and_the_others_stay(api, shop):
+    reset(api, "latest")
+    reset(api, "earliest", {"topics": [{"topic": "orders", "partitions": [1]}]})
+    newer, older = api("GET", UNDO)["items"]
+    done = api("POST", UNDO, {"id": older["id"]})
+    assert done["id"] == older["id"] and [row["before"] for row in done["items"]] == [10, 0]
+    assert offsets(shop) == {0: 4, 1: 6}
+    assert api("GET", UNDO)["items"] == [newer]
+    assert f"deletion {older['id']} of" in api("POST", UNDO, {"id": older["id"]}, 404)["message"]
+
+
+@pytest.mark.parametrize("body", [{"id": "x"}, {"id": ""}, {"id": None}, {"id": "1" * 19}, {"which": "1"}])
+def test_a_choice_that_makes_no_sense_is_refused(api, shop, body):
+    api("POST", UNDO, body, 400)
+
+
+def test_a_choice_of_another_group_is_not_there(api, shop):
+    reset(api)
+    shop.group("other", {("orders", 0): 1})
+    (row,) = api("GET", UNDO)["items"]
+    api("POST", f"{CLUSTER}/groups/other/undo/", {"id": row["id"]}, 404)

@@ -11,9 +11,9 @@ from django.http import QueryDict
 from django.test import Client
 
 from groups.choices import Role
-from groups.models import RoleBinding
+from groups.models import OffsetBackup, RoleBinding
 from groups.problems import Problem
-from groups.testing.feed import member_view
+from groups.testing.feed import member_view, snapshot
 from groups.testing.pages import words
 from kaas.errors import ErrorCode
 from offsets.models import ResetPlan
@@ -180,6 +180,35 @@ def test_undo_shows_what_it_would_put_back_and_does_it_once(client, shop):
     assert "every partition reads back as asked" in words(client.post(f"{GROUP}undo/"))
     assert offsets(shop) == {("orders", 0): 4, ("orders", 1): 6}
     assert client.post(f"{GROUP}undo/").status_code == 404
+
+
+def test_undo_names_what_can_be_undone_and_a_reader_chooses(client, shop):
+    client.post(planned(client, strategy="latest"), {"act": "apply"})
+    client.post(planned(client, strategy="earliest"), {"act": "apply"})
+    page = words(client.get(f"{GROUP}undo/"))
+    assert "Which one 2" in page and page.count("Offsets reset admin") == 2 and "orders 0 0 → 10" in page
+    older = OffsetBackup.objects.order_by("pk").first().pk
+    assert "orders 0 0 → 4" in words(client.get(f"{GROUP}undo/", {"id": older}))
+    client.post(f"{GROUP}undo/?id={older}")
+    assert offsets(shop) == {("orders", 0): 4, ("orders", 1): 6}
+    assert client.get(f"{GROUP}undo/", {"id": older}).status_code == 404
+
+
+def test_undo_of_a_group_with_members_says_why_not_and_what_there_is(client, shop):
+    client.post(planned(client, strategy="latest"), {"act": "apply"})
+    shop.feed.group(snapshot("shop", members=[member_view("one-1")]))
+    page = words(client.get(f"{GROUP}undo/"))
+    assert "1 live member" in page and "Offsets reset admin" in page and "Put them back" not in page
+
+
+def test_the_page_of_a_deleted_group_leads_to_its_undo(client, shop):
+    client.post(f"{GROUP}delete/")
+    shop.feed.gone("shop")
+    shop.read()
+    response = client.get(GROUP)
+    assert response.status_code == 404 and "Group delete by admin" in words(response)
+    client.post(f"{GROUP}undo/")
+    assert offsets(shop) == {("orders", 0): 4, ("orders", 1): 6}
 
 
 def test_offsets_are_deleted_by_topic_and_partition(client, shop):

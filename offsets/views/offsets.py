@@ -13,15 +13,24 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from groups.access import Principal, cluster_of, require
+from groups.api.parameters import PageParameters
 from groups.choices import Role
-from groups.problems import Problem, invalid
-from groups.views.base import checked_or_problem, id_from, page, show
+from groups.problems import WRONG_STATE, Problem, invalid
+from groups.views.base import checked_or_problem, given, id_from, page, show
+from groups.views.listing import pages
 from offsets import selectors
 from offsets.api import serializers as shapes
 from offsets.requests import topic_scope
 from offsets.services.deletion import offsets_delete as service_delete
 from offsets.services.undo import offsets_undo
 from offsets.views.forms import scope_topics
+
+UNDO_ROWS = 1_000
+"""Of what would be put back the page shows so many partitions."""
+
+
+class UndoParameters(shapes.UndoRequest, PageParameters):
+    """Which reset or deletion to undo, and which page of them to show."""
 
 
 @page
@@ -74,11 +83,31 @@ def _topics(principal: Principal, cluster: str, group_id: str, request: HttpRequ
 
 @page
 def undo(request: HttpRequest, principal: Principal, cluster: str, group: str) -> HttpResponse:
-    """Shows what the last reset or deletion took away, then puts it back."""
+    """Names the resets and deletions that can be undone, shows what one of them took away, then puts it back."""
     group_id = id_from(group, "group")
     frame = {"group": {"group_id": group_id, "key": group}, "section": "groups"}
+    asked = checked_or_problem(UndoParameters, given(request.GET))
+    chosen = asked.pop("id", None)
+    backup = None if chosen is None else int(chosen)
     if request.method == "POST":
-        context = {**frame, "done": offsets_undo(principal, cluster, group_id), "what": "undo"}
+        context = {**frame, "done": offsets_undo(principal, cluster, group_id, backup), "what": "undo"}
         return show(request, principal, "offsets/result.html", context, cluster=cluster)
-    context = {**frame, "would": offsets_undo(principal, cluster, group_id, dry_run=True)}
+    rows = selectors.undo_list(principal, cluster, group_id, **asked)
+    context = {
+        **frame,
+        **_would(principal, cluster, group_id, backup),
+        "rows": rows,
+        "pages": pages(page=asked["page"], page_size=asked["page_size"], total=rows["total"]),
+    }
     return show(request, principal, "offsets/undo.html", context, cluster=cluster)
+
+
+def _would(principal: Principal, cluster: str, group_id: str, backup: int | None) -> dict[str, Any]:
+    """What undo would do, or why it cannot be done now."""
+    try:
+        would = offsets_undo(principal, cluster, group_id, backup, dry_run=True)
+    except Problem as problem:
+        if problem.kind is not WRONG_STATE:
+            raise
+        return {"problem": problem.as_dict(), "would": None}
+    return {"would": would, "shown": would["items"][:UNDO_ROWS]}
