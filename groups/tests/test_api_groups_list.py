@@ -142,6 +142,7 @@ def test_it_knows_no_other_cluster(api, listed):
 
 
 def test_it_shows_visible_groups_only(make_caller, listed):
+    """L9: a right on some names was not asked for by the list."""
     narrow = make_caller("read", group_pattern="shop-*")
     answer = narrow("GET", GROUPS)
     assert ids(answer) == ["shop-b"] and answer["total"] == 1 and answer["counters"] == {"Stable": 1}
@@ -153,6 +154,7 @@ def test_it_says_that_the_feed_was_not_read_yet(api, feed):
 
 
 def test_it_names_a_broker_that_is_silent(api, listed):
+    """L10: one broker that did not answer made the list shorter, and nobody was told."""
     listed.feed.broker(2, at=now_ms() - 60_000)
     listed.read()
     (error,) = api("GET", GROUPS)["errors"]

@@ -139,6 +139,7 @@ async def test_rebalances_are_counted_by_cause(feed, local):
 
 
 async def test_the_age_is_that_of_the_brokers_words(feed, local):
+    """L11: a page had two ages, and each place that kept it added its own."""
     assert local.age_ms() is None
     feed.broker(1, at=now_ms() - 2_000)
     feed.broker(2, at=now_ms() - 60_000)

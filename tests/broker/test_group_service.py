@@ -190,7 +190,7 @@ async def test_groups_answer_that_they_load_until_they_are_loaded(tmp_path):
 
 
 async def test_a_slow_disk_holds_up_commits_and_nothing_else(tmp_path, monkeypatch):
-    """An fsync on the event loop delayed everybody's heartbeats."""
+    """K19: an fsync on the event loop delayed everybody's heartbeats."""
     may_write = threading.Event()
     flushed = os.fdatasync
 

@@ -71,6 +71,8 @@ def test_a_newer_assignment_that_changes_no_owner_moves_nothing():
 def test_each_group_is_coordinated_by_exactly_one_broker():
     """A group that lives on the hash alone, or on an entry, is listed by one broker.
 
+    K2: a group that only the hash names counted as nobody's, and was swept away.
+
     https://github.com/confluentinc/librdkafka/issues/5417
     """
     entries = (GroupEntry(group_id=IDS[0], broker=3, epoch=1),)

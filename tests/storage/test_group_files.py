@@ -116,6 +116,10 @@ def test_a_tombstone_says_when_and_why():
 
 
 def test_a_person_can_read_the_offsets_file():
+    """Stored groups in a layout of nobody else's, and that is written nowhere, could not be read by tools.
+
+    https://github.com/twmb/franz-go/issues/799
+    """
     data = offsets_bytes("orders", 2, 9, {"a/b": {0: OffsetEntry(5, 3, "note", WRITTEN_AT, 7, bytes(16))}}, {})
     assert msgspec.json.decode(data) == {
         "coordinator_epoch": 2,

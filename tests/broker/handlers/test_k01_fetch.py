@@ -4,7 +4,9 @@ import uuid
 import pytest
 
 from kaas.wire.apis import DELETE_TOPICS, FETCH
+from kaas.wire.records.walk import batches
 from tests.broker.handlers.topics import LOTS, create, fetch, fetch_values, produce, values
+from tests.broker.handlers.transactions import add, begin, end
 from tests.storage.log.making import batch
 from tests.support.in_process import Peer, serving, until
 
@@ -56,6 +58,7 @@ async def waits(peer) -> None:
 
 
 async def test_a_fetch_waits_for_records(tmp_path):
+    """K23: an empty fetch was answered at once, and its reader asked again without end."""
     async with serving(tmp_path) as peer:
         await create(peer, "t")
         peer.put(FETCH, 11, **fetch_values("t", max_wait=10_000_000))
@@ -66,6 +69,7 @@ async def test_a_fetch_waits_for_records(tmp_path):
 
 
 async def test_a_fetch_waits_for_as_many_bytes_as_it_wants(tmp_path):
+    """K23."""
     async with serving(tmp_path) as peer:
         await create(peer, "t")
         size = len(batch("a", at=5))
@@ -137,6 +141,24 @@ async def test_a_committed_reader_is_woken_and_told_of_no_aborted_transactions(t
         await produce(await Peer.connect(peer.server), "t", batch("a", at=5))
         row = (await peer.get()).responses[0].partitions[0]
         assert (values(row), row.aborted_transactions) == ([(0, "a")], ())
+
+
+@pytest.mark.parametrize("isolation_level", [0, 1])
+async def test_a_reader_of_nothing_but_markers_moves_on(tmp_path, isolation_level):
+    """L2: a fetch that met control records only never advanced."""
+    async with serving(tmp_path) as peer:
+        await create(peer, "t")
+        for committed in (True, False):
+            producer = await begin(peer)
+            await add(peer, producer, {"t": [0]})
+            assert (await end(peer, producer, committed=committed))[0] == 0
+        at = 0
+        for _ in range(2):
+            row = await fetch(peer, "t", at, isolation_level=isolation_level, max_bytes=1)
+            ((_, header),) = batches(row.records)
+            assert header.is_control and values(row) == [] and header.base_offset == at
+            at = header.next_offset
+        assert at == row.high_watermark == 2
 
 
 def partitions(*rows):

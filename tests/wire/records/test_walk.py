@@ -35,6 +35,18 @@ def test_a_length_that_no_batch_has_is_corrupt(length):
     assert raised.value.code == ErrorCode.CORRUPT_MESSAGE
 
 
+@given(st.integers(0, len(DATA) - 1), st.binary(min_size=1, max_size=80))
+def test_a_walk_of_any_bytes_goes_on_or_ends(at, put_in):
+    """L1: a malformed batch was met again and again."""
+    positions = []
+    try:
+        for position, _ in batches(DATA[:at] + put_in + DATA[at + len(put_in) :]):
+            positions.append(position)
+    except KafkaError as problem:
+        assert problem.code == ErrorCode.CORRUPT_MESSAGE
+    assert positions == sorted(set(positions))
+
+
 @pytest.mark.parametrize("magic", [0, 1, 3, 255])
 def test_another_magic_is_corrupt(magic):
     with pytest.raises(KafkaError) as raised:
