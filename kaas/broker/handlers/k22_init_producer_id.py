@@ -17,16 +17,15 @@ from kaas.broker.broker import Broker
 from kaas.broker.request import Request
 from kaas.broker.security.guard import may, may_with_any
 from kaas.broker.security.operations import Kind, Operation
+from kaas.broker.transactional import NO_ID, NOT_GIVEN, fenced_code
 from kaas.coordinator.transactions.events import InitProducer, ProducerAnswer
 from kaas.errors import ErrorCode, KafkaError
 from kaas.wire.apis import INIT_PRODUCER_ID
 
 API = INIT_PRODUCER_ID
 FIRST_EPOCH = 0
-NOT_GIVEN = -1
 KNOWN_SINCE = 3
 FENCED_SINCE = 4
-NO_ID = ProducerAnswer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
@@ -72,11 +71,6 @@ def identify(
             fenced_code=fenced_code(request.version, FENCED_SINCE),
         )
     )
-
-
-def fenced_code(version: int, since: int) -> ErrorCode:
-    """What a producer of another epoch hears: from a version on that it must stop, before that its epoch is wrong."""
-    return ErrorCode.PRODUCER_FENCED if version >= since else ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 def reply_idempotent(request: Request, result: int | KafkaError) -> None:

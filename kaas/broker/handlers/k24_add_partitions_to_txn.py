@@ -13,10 +13,10 @@ from typing import Any
 
 from kaas.broker.broker import Broker
 from kaas.broker.gathering import Gathering
-from kaas.broker.handlers.k22_init_producer_id import fenced_code
 from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
+from kaas.broker.transactional import fenced_code
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.errors import ErrorCode

@@ -8,15 +8,11 @@ Left out: nothing.
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from kaas.broker.broker import Broker
-from kaas.broker.handlers.k22_init_producer_id import fenced_code
 from kaas.broker.request import Request
-from kaas.broker.security.guard import may
-from kaas.broker.security.operations import Kind, Operation
+from kaas.broker.transactional import fenced_code, refusal_of
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
-from kaas.errors import ErrorCode
 from kaas.wire.apis import ADD_OFFSETS_TO_TXN
 
 API = ADD_OFFSETS_TO_TXN
@@ -26,7 +22,7 @@ FENCED_SINCE = 2
 def handle(broker: Broker, request: Request) -> None:
     """Serve an AddOffsetsToTxn."""
     message = request.decode()
-    if (refusal := refusal_of(request, message)) is not None:
+    if (refusal := refusal_of(request, message.transactional_id, message.group_id)) is not None:
         request.answer({"error_code": refusal})
         return
     broker.groups.submit(
@@ -39,15 +35,6 @@ def handle(broker: Broker, request: Request) -> None:
             fenced_code=fenced_code(request.version, FENCED_SINCE),
         )
     )
-
-
-def refusal_of(request: Request, message: Any) -> ErrorCode | None:
-    """Why the client may not do this with the transaction or the group."""
-    if not may(request, Operation.WRITE, Kind.TRANSACTIONAL_ID, message.transactional_id):
-        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    if not may(request, Operation.READ, Kind.GROUP, message.group_id):
-        return ErrorCode.GROUP_AUTHORIZATION_FAILED
-    return None
 
 
 def reply(request: Request, answer: AddAnswer) -> None:

@@ -11,10 +11,10 @@ import functools
 from typing import Any
 
 from kaas.broker.broker import Broker
-from kaas.broker.handlers.k22_init_producer_id import NO_ID, NOT_GIVEN, fenced_code
 from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
+from kaas.broker.transactional import NO_ID, NOT_GIVEN, fenced_code
 from kaas.coordinator.transactions.ending import needs_new_producer_id
 from kaas.coordinator.transactions.events import EndTransaction, ProducerAnswer
 from kaas.errors import ErrorCode, KafkaError

@@ -14,9 +14,9 @@ import functools
 from typing import Any
 
 from kaas.broker.broker import Broker
-from kaas.broker.handlers.k08_offset_commit import refuse, reply, split
-from kaas.broker.handlers.k25_add_offsets_to_txn import refusal_of
+from kaas.broker.commit_rows import refuse, reply, split
 from kaas.broker.request import Request
+from kaas.broker.transactional import refusal_of
 from kaas.coordinator.answers import CommitAnswer
 from kaas.coordinator.events import CommitRow, StageOffsets
 from kaas.coordinator.offsets import COMMITTED
@@ -35,7 +35,7 @@ NOBODY = -1
 def handle(broker: Broker, request: Request) -> None:
     """Serve a TxnOffsetCommit."""
     message, version = request.decode(), request.version
-    if (refusal := refusal_of(request, message)) is not None:
+    if (refusal := refusal_of(request, message.transactional_id, message.group_id)) is not None:
         refuse(request, message, refusal)
         return
     rows, codes = split(broker, request, message, by_id=False, with_epoch=version >= 2)

@@ -1,7 +1,5 @@
 import pytest
 
-from kaas.broker.handlers.k22_init_producer_id import fenced_code
-from kaas.errors import ErrorCode
 from tests.broker.handlers.topics import create, produce
 from tests.broker.handlers.transactions import Producer, add, begin, end, init
 from tests.storage.log.making import batch
@@ -61,14 +59,6 @@ async def test_versions_below_3_cannot_say_who_they_are_and_are_given_the_next_e
         code, producer = await init(peer, version=version, known=first)
         expected = {3: 47, 4: 90, 5: 90}.get(version, 0)
         assert code == expected and producer.epoch == (-1 if expected else 2)
-
-
-def test_a_producer_is_told_that_it_is_fenced_from_a_version_on():
-    assert [fenced_code(version, 2) for version in (1, 2, 3)] == [
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.PRODUCER_FENCED,
-        ErrorCode.PRODUCER_FENCED,
-    ]
 
 
 async def test_a_producer_that_recovers_gets_the_next_epoch_and_its_transaction_is_aborted(tmp_path):
