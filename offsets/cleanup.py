@@ -15,10 +15,10 @@ from django.conf import settings
 from groups.audit import audited
 from groups.clusters import LOCAL
 from groups.times import now_ms
-from kaas.broker.server import CLUSTER_FOLDER
 from kaas.broker.settings import parse
 from kaas.cluster import assignment
 from kaas.storage.debris import Swept, sweep
+from kaas.storage.files import CLUSTER_FOLDER
 
 
 def files_sweep() -> Swept | None:

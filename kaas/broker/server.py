@@ -39,11 +39,10 @@ from kaas.cluster.alone import take_over
 from kaas.cluster.assignment import BrokerEntry, Listener
 from kaas.cluster.view import ClusterView
 from kaas.feed.publisher import Publisher
-from kaas.storage.files import broker_lock
+from kaas.storage.files import CLUSTER_FOLDER, broker_lock
 
 log = structlog.get_logger("kaas.broker")
 
-CLUSTER_FOLDER = "__cluster"
 BACKLOG = 1_024
 
 

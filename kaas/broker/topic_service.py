@@ -30,6 +30,7 @@ from kaas.broker.purgatory import Purgatory
 from kaas.broker.settings import Settings
 from kaas.errors import ErrorCode, KafkaError
 from kaas.feed.types import TopicView
+from kaas.storage.files import CLUSTER_FOLDER
 from kaas.storage.log.admission import Append
 from kaas.storage.log.appender import Appender, Finished
 from kaas.storage.log.files import OpenFiles
@@ -41,7 +42,6 @@ from kaas.storage.topics import Topic, TopicRegistry
 
 log = structlog.get_logger("kaas.broker.topics")
 
-CLUSTER_FOLDER = "__cluster"
 READER_THREADS = 4
 HOUSEKEEPING_MS = 15_000  # the greatest pause between two rounds: so often compaction looks for work in Apache
 FLUSH_CHECK_S = 1.0

@@ -15,8 +15,8 @@ from pathlib import Path
 from kaas.broker.security import credentials
 from kaas.broker.security.credentials import BadUser
 from kaas.broker.security.scram import ITERATIONS
+from kaas.storage.files import CLUSTER_FOLDER
 
-CLUSTER_FOLDER = "__cluster"
 LEAST_ITERATIONS = 4_096
 
 

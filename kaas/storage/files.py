@@ -19,6 +19,8 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+CLUSTER_FOLDER = "__cluster"
+"""Where, in a data folder, everything stands that is not a topic."""
 TEMPORARY = ".tmp"
 CORRUPT = ".corrupt"
 

@@ -9,9 +9,8 @@ import pytest
 from kaas.broker import users
 from kaas.broker.security import credentials
 from kaas.broker.security.scram import fits
-from kaas.broker.server import CLUSTER_FOLDER
-from kaas.broker.users import CLUSTER_FOLDER as FOLDER
 from kaas.broker.users import ask_password, main
+from kaas.storage.files import CLUSTER_FOLDER
 from tests.support.broker import ROOT
 
 QUICKLY = ("--iterations", "4096")
@@ -29,11 +28,7 @@ def says(monkeypatch):
 
 
 def keys(folder, name):
-    return credentials.read(folder / FOLDER / credentials.FILE_NAME)[name]["SCRAM-SHA-512"]
-
-
-def test_it_keeps_users_where_the_broker_looks():
-    assert FOLDER == CLUSTER_FOLDER
+    return credentials.read(folder / CLUSTER_FOLDER / credentials.FILE_NAME)[name]["SCRAM-SHA-512"]
 
 
 def test_users_come_change_and_go(tmp_path, data, says, capsys):

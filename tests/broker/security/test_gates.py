@@ -9,7 +9,7 @@ import pytest
 import structlog
 
 from kaas.broker.security import credentials
-from kaas.broker.server import CLUSTER_FOLDER
+from kaas.storage.files import CLUSTER_FOLDER
 from kaas.wire.apis import (
     API_VERSIONS,
     FIND_COORDINATOR,

@@ -8,7 +8,7 @@ import pytest
 
 from kaas.broker.security import metering, quotas
 from kaas.broker.security.metering import throttle_place
-from kaas.broker.server import CLUSTER_FOLDER
+from kaas.storage.files import CLUSTER_FOLDER
 from kaas.wire.apis import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE, SASL_HANDSHAKE
 from tests.broker.handlers.topics import create, fetch_values, produce_values
 from tests.storage.log.making import batch

@@ -9,8 +9,9 @@ import structlog
 
 from kaas.broker.security import quotas, rules
 from kaas.broker.security.watched import BadFile
-from kaas.broker.server import CLUSTER_FOLDER, Server
+from kaas.broker.server import Server
 from kaas.broker.settings import BadSetting, parse
+from kaas.storage.files import CLUSTER_FOLDER
 from kaas.wire.apis import HEARTBEAT
 from tests.broker.handlers.groups import QUICK, stable
 from tests.support.certificates import Authority

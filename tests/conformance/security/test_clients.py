@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient
 
 from kaas.broker.security import credentials, rules
-from kaas.broker.server import CLUSTER_FOLDER
+from kaas.storage.files import CLUSTER_FOLDER
 from tests.support.apache import java
 from tests.support.broker import ROOT, BrokerProcess
 from tests.support.certificates import Authority, parts_of

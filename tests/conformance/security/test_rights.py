@@ -13,7 +13,7 @@ import pytest
 
 from kaas.broker.security import credentials, rules
 from kaas.broker.security.operations import NEEDS
-from kaas.broker.server import CLUSTER_FOLDER
+from kaas.storage.files import CLUSTER_FOLDER
 from kaas.wire.apis import APIS, DESCRIBE_TRANSACTIONS, FIND_COORDINATOR, HEARTBEAT, INIT_PRODUCER_ID, OFFSET_COMMIT
 from tests.broker.security.requests import SAMPLES, TOPIC
 from tests.broker.security.test_operations import codes_in
