@@ -16,6 +16,8 @@ from tests.conformance.oracle.wire import Client, Closed
 from tests.support.waiting import until
 
 WARM_GROUPS = tuple(f"warm-up-{i}" for i in range(500))  # enough names to meet every partition of the offsets topic
+KEPT = {"retention.ms": "-1"}
+"""Records may be of 1970 and stay, however long the tests take."""
 warm = set()
 
 
@@ -90,14 +92,14 @@ def second(bootstrap, ready):
 @pytest.fixture
 def topic(c, ready):
     """A topic with one partition, of this test alone."""
-    return create_topic(c)
+    return create_topic(c, **KEPT)
 
 
 @pytest.fixture(scope="module")
 def written(bootstrap, ready):
     """A topic with three batches of two records, offsets 0 to 5, timestamps 1000 to 6000; no test changes it."""
     with Client(bootstrap) as c:
-        name = create_topic(c)
+        name = create_topic(c, **KEPT)
         for i in (0, 2, 4):
             assert produce(c, name, batch(f"v{i}", f"v{i + 1}", at=[1000 * (i + 1), 1000 * (i + 2)])).base_offset == i
         return name

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from tests.conformance.oracle.calls import ask
+from tests.conformance.oracle.calls import ask, create_topic
 from tests.conformance.oracle.wire import Client
 from tests.support.waiting import until
 
@@ -50,6 +50,12 @@ def replace(c, kind, name, values, version=2):
     rows = [{"resource_type": kind, "resource_name": name, "configs": configs}]
     answer = ask(c, "AlterConfigs", version, resources=rows, validate_only=False)
     return int(answer.responses[0].error_code)
+
+
+@pytest.fixture
+def topic(c, ready):
+    """A topic without settings of its own."""
+    return create_topic(c)
 
 
 # Describe
