@@ -77,7 +77,8 @@ def everything(group_id: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupQuery:
-    """What a list shows. Empty texts and sets filter nothing; `ordering` is one of ORDERINGS; pages count from 1."""
+    """What a list shows. Empty texts and sets filter nothing, but `group_ids` that name no group let none pass; `ordering` is
+    one of ORDERINGS; pages count from 1."""
 
     search: str = ""
     regex: Regex | None = None
@@ -86,6 +87,7 @@ class GroupQuery:
     topic: str = ""
     min_lag: int | None = None
     coordinator: int | None = None
+    group_ids: frozenset[str] | None = None
     ordering: str = "group_id"
     page: int = 1
     page_size: int = 50
@@ -103,6 +105,8 @@ class GroupQuery:
     def _tests(self) -> list[Test]:
         """All filters but that of states. The cheap ones first: each sees only what the ones before it let pass."""
         tests: list[Test] = []
+        if self.group_ids is not None:
+            tests.append((attrgetter("group_id"), self.group_ids.__contains__))
         if self.types:
             tests.append((attrgetter("type"), self.types.__contains__))
         if self.coordinator is not None:

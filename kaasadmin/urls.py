@@ -30,7 +30,7 @@ def admin_entered(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("", include("groups.urls")),
     path("clusters/<str:cluster>/groups/<str:group>/", group, name="group"),
-    path("clusters/<str:cluster>/groups/<str:group>/", include("offsets.urls")),
+    path("clusters/<str:cluster>/", include("offsets.urls")),
     path("api/v1/", include("groups.api.urls")),
     path("api/v1/", include("offsets.api.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),

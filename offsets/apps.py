@@ -12,10 +12,9 @@ class OffsetsConfig(AppConfig):
         from groups.jobs.kinds import kinds, partition_kinds
         from offsets.live import group_emptied
         from offsets.selectors import armed_reset
-        from offsets.services.plan_job import KIND, PLAN_APPLY
-        from offsets.services.reset_many import RESET_MANY
+        from offsets.services import plan_job, reset_many
 
-        kinds["groups_reset"] = RESET_MANY
-        partition_kinds[KIND] = PLAN_APPLY
+        kinds[reset_many.KIND] = reset_many.RESET_MANY
+        partition_kinds[plan_job.KIND] = plan_job.PLAN_APPLY
         extension.described_beside["armed_reset"] = armed_reset
         extension.group_emptied.connect(group_emptied, dispatch_uid="armed_resets")

@@ -29,6 +29,12 @@ class JobFilter(StrictSerializer):
     topic = serializers.CharField(required=False)
     min_lag = serializers.IntegerField(required=False, min_value=0, max_value=2**63 - 1)
     coordinator = serializers.IntegerField(required=False, min_value=-(2**31), max_value=2**31 - 1)
+    group_ids = serializers.ListField(
+        child=serializers.CharField(allow_blank=True, trim_whitespace=False),
+        required=False,
+        max_length=services.ITEMS_AT_MOST,
+        help_text="These groups, as far as they pass the other filters too.",
+    )
 
 
 class NewJob(StrictSerializer):
@@ -66,6 +72,9 @@ class JobShape(serializers.Serializer):
 
 class PlannedJob(JobShape):
     group_ids = serializers.ListField(child=serializers.CharField(), help_text="The first thousand of its groups.")
+    left_out = serializers.IntegerField(
+        help_text="Groups that match and are left alone: they have members, or are not yours to change."
+    )
 
 
 class JobList(Listing):

@@ -71,6 +71,7 @@ def group_query(given: dict[str, Any]) -> GroupQuery:
         topic=given.get("topic", ""),
         min_lag=given.get("min_lag"),
         coordinator=given.get("coordinator"),
+        group_ids=frozenset(given["group_ids"]) if "group_ids" in given else None,
         **{name: given[name] for name in ("ordering", "page", "page_size") if name in given},
     )
 

@@ -51,14 +51,16 @@ def job_plan(
     if query == GroupQuery(ordering=query.ordering, page=query.page, page_size=query.page_size, visible=query.visible):
         raise invalid("Say which groups: a filter that asks nothing means nothing, never everything.")
     checked = found.checked(params)
-    rows = [row for row in group_export(principal, cluster_name, query) if _fits(principal, cluster, found, row)]
+    matching = group_export(principal, cluster_name, query)
+    rows = [row for row in matching if _fits(principal, cluster, found, row)]
     if len(rows) > ITEMS_AT_MOST:
         raise invalid(f"{len(rows):,} groups match; a job takes {ITEMS_AT_MOST:,} at most: narrow the filter.")
     job = _job(principal, cluster, kind, checked)
     if not dry_run:
         _save(job, [JobItem(group_id=row.group_id) for row in rows])
     counts = {"total": len(rows), "waiting": len(rows), "done": 0, "failed": 0}
-    return {**job_row(job, counts), "group_ids": [row.group_id for row in rows[:NAMED]]}
+    named = [row.group_id for row in rows[:NAMED]]
+    return {**job_row(job, counts), "group_ids": named, "left_out": len(matching) - len(rows)}
 
 
 def job_begin(

@@ -68,6 +68,14 @@ def test_a_dry_run_plans_and_keeps_nothing(api, groups):
     assert not Job.objects.exists()
 
 
+def test_groups_are_named_and_what_is_left_out_is_counted(api, groups):
+    body = {"kind": "groups_delete", "filter": {"group_ids": ["old-0", "old-in-use", "nobody"]}}
+    plan = api("POST", PLAN, body, 201)
+    assert (plan["group_ids"], plan["left_out"]) == (["old-0"], 1)
+    none = api("POST", PLAN, {"kind": "groups_delete", "filter": {"group_ids": []}}, 201)
+    assert (none["total"], none["left_out"]) == (0, 0)
+
+
 def test_a_filter_that_asks_nothing_means_nothing(api, groups):
     told = api("POST", PLAN, {"kind": "groups_delete", "filter": {}}, 400)
     assert "never everything" in told["message"]

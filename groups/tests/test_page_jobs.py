@@ -30,7 +30,7 @@ def shown(response, status=200):
 
 def test_it_works(client, world):
     assert "Delete empty ones" in shown(client.get("/clusters/local/groups/", {"search": "old"}))
-    assert "Delete empty ones" not in shown(client.get("/clusters/local/groups/"))
+    assert client.get("/clusters/local/groups/", {"search": "old"}).content.count(b'form="picked"') == 2
     page = shown(client.get(DELETE, {"search": "old"}))
     assert "2 groups on local match" in page and "old-1 old-2" in page
     assert not Job.objects.exists()
@@ -44,6 +44,16 @@ def test_it_works(client, world):
     assert "None." in shown(client.get(response["Location"], {"state": "failed"}))
     assert "Delete groups local Done admin" in shown(client.get("/jobs/"))
     assert sorted(world.gateway.groups) == ["shop"]
+
+
+def test_check_boxes_choose_groups_and_filters_narrow_them(client, world):
+    page = shown(client.get(DELETE, {"group": ["old-1", "shop"]}))
+    assert "2 groups on local match" in page and "old-1 shop" in page
+    assert "1 group on local match" in shown(client.get(DELETE, {"group": ["old-1", "shop"], "search": "shop"}))
+    client.post(f"{DELETE}?group=old-1&group=shop")
+    jobs_run()
+    assert sorted(world.gateway.groups) == ["old-2"]
+    assert client.get(DELETE, {"group": "~!"}).status_code == 404
 
 
 def test_it_is_cancelled_once(client):

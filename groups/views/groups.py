@@ -36,7 +36,7 @@ def groups(request: HttpRequest, principal: Principal, cluster: str) -> HttpResp
     context: Context = {"section": "groups", "states": GroupState.choices, "types": GroupType.choices}
     try:
         asked = checked_or_problem(GroupListParameters, given(request.GET, LISTS))
-        context |= _listed(principal, cluster, asked)
+        context |= _listed(request, principal, cluster, asked)
     except Problem as problem:
         if problem.kind is not INVALID:
             raise
@@ -47,7 +47,7 @@ def groups(request: HttpRequest, principal: Principal, cluster: str) -> HttpResp
     )
 
 
-def _listed(principal: Principal, cluster: str, asked: dict[str, Any]) -> Context:
+def _listed(request: HttpRequest, principal: Principal, cluster: str, asked: dict[str, Any]) -> Context:
     answer = selectors.group_list(principal, cluster, group_query(asked))
     return {
         "answer": answer,
@@ -55,6 +55,7 @@ def _listed(principal: Principal, cluster: str, asked: dict[str, Any]) -> Contex
         "columns": columns(asked["ordering"]),
         "counters": counters(answer["counters"], asked),
         "filtered": is_filtered(asked),
+        "kept": [(name, value) for name, values in request.GET.lists() if name in FILTERS for value in values],
         "pages": pages(page=asked["page"], page_size=asked["page_size"], total=answer["total"]),
         "brokers": selectors.broker_list(principal, cluster)["items"],
     }

@@ -21,18 +21,32 @@ from groups.choices import ItemState, JobState
 from groups.jobs import selectors, services
 from groups.keys import key_of
 from groups.problems import Problem
-from groups.views.base import checked_or_problem, given, page, show
+from groups.query import GroupQuery
+from groups.views.base import checked_or_problem, given, id_from, page, show
 from groups.views.listing import LISTS, pages
 
 DELETE = "groups_delete"
+
+PICKED = "group"
+"""The name of the list's check boxes."""
+
+
+def chosen_groups(request: HttpRequest) -> GroupQuery:
+    """The groups that the list's filters and check boxes chose; boxes stand in the address as keys of groups.
+
+    Raises Problem (400, 404) for what makes no sense.
+    """
+    values = given(request.GET, (*LISTS, PICKED))
+    keys = values.pop(PICKED, None)
+    asked = checked_or_problem(GroupListParameters, values)
+    return group_query(asked if keys is None else {**asked, "group_ids": [id_from(key, "group") for key in keys]})
 
 
 @page
 def groups_delete(request: HttpRequest, principal: Principal, cluster: str) -> HttpResponse:
     """Names the groups of a list that can be deleted, then starts the job that deletes them."""
     cluster_of(principal, cluster)
-    query = group_query(checked_or_problem(GroupListParameters, given(request.GET, LISTS)))
-    asked = {"kind": DELETE, "query": query, "params": {}}
+    asked = {"kind": DELETE, "query": chosen_groups(request), "params": {}}
     if request.method == "POST":
         try:
             job = services.job_plan(principal, cluster, **asked)

@@ -41,7 +41,7 @@ def test_it_works(api, groups):
     assert jobs_run() == 2
     assert offsets(groups, "old-1") == offsets(groups, "old-2") == [4, 5]
     told = api("GET", f"{JOBS}{job['id']}/items/")["items"][0]
-    assert told["message"] == "2 partitions are reset and read back; undo puts them back."
+    assert told["message"] == "2 partitions are reset and read back; undo puts back what was there."
     assert ResetPlan.objects.count() == 2
 
 

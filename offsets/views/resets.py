@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -63,10 +64,7 @@ def reset(request: HttpRequest, principal: Principal, cluster: str, group: str) 
             problem, form = refused, request.POST.dict()
     context = {
         **_frame(group_id, group),
-        "strategies": [
-            {"name": one.value, "label": one.label, "help": HELP[one], "value": form.get(f"value_{one.value}", "")}
-            for one in ORDER
-        ],
+        "strategies": strategies(form),
         "quick_durations": QUICK_DURATIONS,
         "topics": _topics(principal, cluster, group_id, request),
         "form": form,
@@ -74,6 +72,15 @@ def reset(request: HttpRequest, principal: Principal, cluster: str, group: str) 
     }
     status = problem.kind.status if problem else 200
     return show(request, principal, "offsets/reset.html", context, cluster=cluster, status=status)
+
+
+def strategies(form: Mapping[str, str], without: Collection[Strategy] = ()) -> list[dict[str, str]]:
+    """The strategies as the form shows them, with what was written beside each."""
+    return [
+        {"name": one.value, "label": one.label, "help": HELP[one], "value": form.get(f"value_{one.value}", "")}
+        for one in ORDER
+        if one not in without
+    ]
 
 
 def _topics(principal: Principal, cluster: str, group_id: str, request: HttpRequest) -> list[dict[str, Any]]:
@@ -111,14 +118,21 @@ def reset_plan(request: HttpRequest, principal: Principal, cluster: str, group: 
         **_frame(group_id, group),
         "plan": row,
         "strategy": Strategy(row["strategy"]).label,
-        "sums": {name: sum(item[name] for item in row["items"]) for name in ("skipped", "replayed")},
+        **summed(row["items"]),
         "rows": row["items"][:PLAN_ROWS],
-        "changed": sum(item["after"] not in (None, item["before"]) for item in row["items"]),
         "as_job": _is_long(row),
         "problem": problem.as_dict() if problem else None,
     }
     status = problem.kind.status if problem else 200
     return show(request, principal, "offsets/plan.html", context, cluster=cluster, status=status)
+
+
+def summed(items: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the rows of a plan come to: how many change, how many records are skipped and read again."""
+    return {
+        "changed": sum(item["after"] not in (None, item["before"]) for item in items),
+        "sums": {name: sum(item[name] for item in items) for name in ("skipped", "replayed")},
+    }
 
 
 def _acted(request: HttpRequest, principal: Principal, cluster: str, group: str, plan: uuid.UUID) -> HttpResponse:

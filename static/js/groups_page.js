@@ -4,6 +4,7 @@
 import { follow } from "./live.js";
 import { number } from "./formats.js";
 import { outOfOrder, patchRow } from "./group_rows.js";
+import { keepPicked } from "./picking.js";
 import { ageOf, fetchPage, patchCells, takeOver } from "./refreshing.js";
 
 const TYPED_MS = 200;
@@ -136,6 +137,7 @@ async function refresh() {
   const page = await fetchPage(location.href);
   waiting = { created: 0, gone: 0, moved: 0 };
   takeOver(page);
+  keepPicked();
   showHint();
   if (live && showsOthers()) begin();
   return ageOf(page);
@@ -151,6 +153,7 @@ async function trueUp() {
   refreshedAt = performance.now();
   const page = await fetchPage(location.href);
   patchCells(page);
+  keepPicked();
   return ageOf(page);
 }
 

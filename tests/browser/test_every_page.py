@@ -36,6 +36,7 @@ PAGES = {
     "brokers": "/clusters/local/brokers/",
     "alerts": "/alerts/",
     "jobs": "/jobs/",
+    "resetting many groups": "/clusters/local/groups-reset/?search=nightly",
     "deleting many groups": "/clusters/local/groups-delete/?search=nightly",
     "audit": "/audit/",
     "tokens": "/tokens/",

@@ -9,6 +9,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import expect
 
+from groups.testing.feed import snapshot
 from tests.support.broker import ROOT
 from tests.support.browser import Console, Visitor, new_id
 from tests.support.waiting import until
@@ -35,7 +36,7 @@ def test_groups_are_deleted_by_a_job_that_one_can_watch(visitor: Visitor, consol
     committed(console, new_id("topic"), f"{run}-a", f"{run}-b")
     page = visitor.page(f"/clusters/local/groups/?search={run}")
     expect(page.locator("#groups tbody tr")).to_have_count(2)
-    page.get_by_role("link", name="Delete empty ones…").click()
+    page.get_by_role("button", name="Delete empty ones…").click()
     expect(page.get_by_text(f"{run}-a")).to_be_visible()
     page.get_by_role("button", name="Delete 2 groups").click()
     page.wait_for_url("**/jobs/*/")
@@ -47,3 +48,43 @@ def test_groups_are_deleted_by_a_job_that_one_can_watch(visitor: Visitor, consol
     expect(page.locator("#progress")).to_have_attribute("data-state", "done")
     expect(page.locator("#items")).to_contain_text("Deleted with 1 committed offset; undo puts them back.")
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+
+
+def test_groups_that_are_chosen_by_boxes_are_planned_and_reset(visitor: Visitor, console: Console) -> None:
+    run = new_id("run")
+    committed(console, new_id("topic"), *(f"{run}-{name}" for name in "abc"))
+    page = visitor.page("/clusters/local/groups/")
+    reset = page.get_by_role("button", name="Reset")
+    expect(reset).to_be_disabled()
+    page.get_by_role("searchbox").fill(run)
+    expect(page.locator("#groups tbody tr")).to_have_count(3)
+    expect(reset).to_be_enabled()
+    for name in "ac":
+        page.get_by_label(f"Choose {run}-{name}").check()
+    expect(reset).to_have_text("Reset 2 chosen…")
+    reset.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Reset offsets of 2 groups")
+    page.get_by_role("button", name="Make the plans").click()
+    rows = page.locator("table.plan tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text(f"{run}-a")
+    page.get_by_role("button", name="Start the job on 2 groups").click()
+    page.wait_for_url("**/jobs/*/")
+    subprocess.run(
+        [sys.executable, "manage.py", "shell", "-v0", "-c", RUN], cwd=ROOT, env=console.environment, check=True
+    )
+    expect(page.locator("#progress")).to_have_attribute("data-state", "done")
+    expect(page.locator("#items")).to_contain_text("1 partition is reset and read back")
+
+
+def test_rows_that_are_drawn_anew_stay_chosen(visitor: Visitor, console: Console) -> None:
+    run = new_id("run")
+    console.feed.group(snapshot(f"{run}-a"))
+    page = visitor.page(f"/clusters/local/groups/?search={run}")
+    box = page.get_by_label(f"Choose {run}-a")
+    box.check()
+    console.feed.group(snapshot(f"{run}-b"), "group_created")
+    page.keyboard.press("r")
+    expect(page.locator("#groups tbody tr")).to_have_count(2)
+    expect(box).to_be_checked()
+    expect(page.get_by_role("button", name="Reset 1 chosen…")).to_be_enabled()
