@@ -65,20 +65,19 @@ class Checkpoints:
 
     def changed(self, group_id: str, record: Record, epoch: int, version: int, needs: Needs) -> None:
         """A record became durable in the journal file of these needs."""
-        if isinstance(record, TRANSACTION_RECORDS):
-            self._transactions[group_id] = record, (epoch, version)
-            needs.transactions[group_id] = epoch, version
-            self._arm()
-            return
-        needs.groups[group_id] = epoch, version
+        there = needs.groups
         if isinstance(record, OFFSET_RECORDS):
             self._offsets[group_id] = None
+        elif isinstance(record, TRANSACTION_RECORDS):
+            self._transactions[group_id] = record, (epoch, version)
+            there = needs.transactions
         elif isinstance(record, GroupDeleted):
             self._deleted[group_id] = (epoch, version, record.at, record.why)
             self._offsets.pop(group_id, None)
             self._membership.pop(group_id, None)
         else:
             self._membership[group_id] = None
+        there[group_id] = epoch, version
         self._arm()
 
     def found(self, loaded: Loaded) -> None:

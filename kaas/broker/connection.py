@@ -137,7 +137,15 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.silent_rounds = 0
         known = self._known.get(len(data))
-        if known is not None and self._is_free and self.desk.serve_known(self, known, data):
+        if (
+            known is not None
+            and self._parked is None
+            and self._ready
+            and not self._waiting
+            and self._splitter.is_empty
+            and self.transport is not None
+            and self.desk.serve_known(self, known, data)
+        ):  # the frame was the next to be served, and it is
             return
         try:
             frames = self._splitter.feed(data)
@@ -198,12 +206,6 @@ class Connection(asyncio.Protocol):
             self._paused = False
             self.transport.resume_reading()
 
-    @property
-    def _is_free(self) -> bool:
-        """A frame that comes now is the next to be served."""
-        free = self._parked is None and not self._waiting and self._ready
-        return free and self._splitter.is_empty and self.transport is not None
-
     def comes_again(self, size: int) -> bool:
         """Whether a frame of this many bytes came before; worth being remembered, if it is of one kind with it."""
         if size in self._known:
@@ -234,7 +236,8 @@ class Connection(asyncio.Protocol):
             self.transport.write(frame)
         if self._parked is request:
             self._parked = None
-            self._serve()
+            if self._waiting:
+                self._serve()
 
     @property
     def address(self) -> str:

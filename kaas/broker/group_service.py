@@ -133,11 +133,12 @@ class GroupService:
 
     def submit(self, event: Event) -> None:
         """Handle an event and everything that follows from it at once."""
-        self._queue.append(event)
         if self._running:
+            self._queue.append(event)
             return
         self._running = True
         try:
+            self._carry_out(event)
             while self._queue:
                 self._carry_out(self._queue.popleft())
         finally:
@@ -147,7 +148,12 @@ class GroupService:
         for effect in self.coordinator.handle(event, self._clock.now_ms()):
             kind = type(effect)
             if kind is Reply:
-                self._reply(effect)  # type: ignore[arg-type]
+                try:
+                    effect.to(effect.answer)  # type: ignore[union-attr]
+                except (
+                    Exception
+                ):  # it must not keep back the other answers, nor the timers and records of the same event
+                    log.exception("an answer was not given")
             elif kind is SetTimer:
                 self.timers.set(effect.key, effect.deadline_ms)  # type: ignore[union-attr]
                 if effect.key[0] == "session":  # type: ignore[union-attr]
@@ -160,14 +166,6 @@ class GroupService:
                 self.markers.send(effect)  # type: ignore[arg-type]
             elif kind is Announce:
                 self.audience.heard(effect.group_id, effect.what)  # type: ignore[union-attr]
-
-    @staticmethod
-    def _reply(effect: Reply) -> None:
-        """One answer that cannot be given must not keep back the others, nor the timers and records of the same event."""
-        try:
-            effect.to(effect.answer)
-        except Exception:
-            log.exception("an answer was not given")
 
     def _persist(self, effect: Persist) -> None:
         self._persisted.append((effect.seq, effect.group_id, effect.record))

@@ -7,6 +7,7 @@ Rules: see the package. `handle` never fails on anything a client sent.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kaas.coordinator import offsets, replay, retention, staging, timers
@@ -57,20 +58,20 @@ class Coordinator(Core):
     def __init__(self, config: CoordinatorConfig) -> None:
         super().__init__(config)
         self._deciders: dict[type, Callable[[Any, int], None]] = {
-            Heartbeat: lambda event, now: heartbeat.heartbeat(self, event, now),
-            Commit: lambda event, now: offsets.commit(self, event, now),
-            Join: lambda event, now: join.join(self, event, now),
-            Sync: lambda event, now: sync.sync(self, event, now),
-            Leave: lambda event, now: leave.leave(self, event, now),
-            StageOffsets: lambda event, now: staging.stage(self, event, now),
-            EndStaged: lambda event, now: staging.end(self, event, now),
-            InitProducer: lambda event, now: producers.init_producer(self, event, now),
-            AddToTransaction: lambda event, now: adding.add(self, event, now),
-            EndTransaction: lambda event, now: ending.end(self, event, now),
-            MarkersWritten: lambda event, now: ending.markers_written(self, event, now),
-            MarkersFailed: lambda event, now: ending.markers_failed(self, event, now),
+            Heartbeat: partial(heartbeat.heartbeat, self),
+            Commit: partial(offsets.commit, self),
+            Join: partial(join.join, self),
+            Sync: partial(sync.sync, self),
+            Leave: partial(leave.leave, self),
+            StageOffsets: partial(staging.stage, self),
+            EndStaged: partial(staging.end, self),
+            InitProducer: partial(producers.init_producer, self),
+            AddToTransaction: partial(adding.add, self),
+            EndTransaction: partial(ending.end, self),
+            MarkersWritten: partial(ending.markers_written, self),
+            MarkersFailed: partial(ending.markers_failed, self),
             DeleteOffsets: lambda event, now: offsets.delete_offsets(self, event),
-            DeleteGroup: lambda event, now: offsets.delete_group(self, event, now),
+            DeleteGroup: partial(offsets.delete_group, self),
             TimerExpired: self._timer_expired,
             Written: self._written,
             WriteFailed: self._write_failed,

@@ -43,9 +43,8 @@ def commit(core: Core, event: Commit, now_ms: int) -> None:
         core.out.reply(event.reply_to, CommitAnswer(code))
         return
     group = core.classic(event.group_id)
-    member = None if group is None else group.members.get(event.member_id)
-    if group is not None and member is not None:  # a good commit shows that the member lives, as a heartbeat does
-        heard(core, group, member, now_ms)
+    if group is not None and event.member_id in group.members:  # a good commit shows that the member lives
+        heard(core, group, group.members[event.member_id], now_ms)
     entries, bad = entries_of(core, event.rows, event.retention_ms, core.wall_ms(now_ms))
     answer = CommitAnswer(ErrorCode.NONE, bad) if bad else COMMITTED
     if not entries:
@@ -84,22 +83,15 @@ def entries_of(
 ) -> tuple[list[tuple[str, int, OffsetEntry]], dict[int, ErrorCode] | None]:
     """What to keep, and the rows (by index) whose metadata is too long; length counts UTF-16 units, as Java's does."""
     limit = core.config.offset_metadata_max_bytes
-    bad = {
-        index: ErrorCode.OFFSET_METADATA_TOO_LARGE
-        for index, row in enumerate(rows)
-        if row.metadata and is_longer(row.metadata, limit)
-    }
-    if bad:
-        rows = tuple(row for index, row in enumerate(rows) if index not in bad)
     expires_at = None if retention_ms is None else wall_ms + retention_ms
-    entries = [
-        (
-            row.topic,
-            row.partition,
-            OffsetEntry(row.offset, row.leader_epoch, row.metadata, wall_ms, expires_at, row.topic_id),
-        )
-        for row in rows
-    ]
+    entries = []
+    bad = {}
+    for index, row in enumerate(rows):
+        if row.metadata and is_longer(row.metadata, limit):
+            bad[index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            continue
+        entry = OffsetEntry(row.offset, row.leader_epoch, row.metadata, wall_ms, expires_at, row.topic_id)
+        entries.append((row.topic, row.partition, entry))
     return entries, bad or None
 
 
@@ -117,14 +109,15 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
 
     def written(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.event.reply_to, self.answer)
-        partitions = tuple((topic, partition) for topic, partition, _ in self.entries)
+        partitions = tuple([(topic, partition) for topic, partition, _ in self.entries])
         core.out.announce(self.event.group_id, OffsetsChanged(kind=self.kind(core), partitions=partitions))
 
     def kind(self, core: Core) -> str:
         """Offsets of a group of members that nobody of it committed were put there by an operator."""
+        if self.event.generation >= 0:
+            return "offsets_committed"
         group = core.classic(self.event.group_id)
-        by_operator = self.event.generation < 0 and group is not None and bool(group.protocol_type)
-        return "offsets_reset" if by_operator else "offsets_committed"
+        return "offsets_reset" if group is not None and group.protocol_type else "offsets_committed"
 
     def failed(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.event.reply_to, REFUSED)

@@ -18,6 +18,7 @@ Must not know: threads (kaas.storage.journal_writer), what a body means.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import struct
 from collections.abc import Iterator
@@ -60,9 +61,15 @@ class Fault:
     entry: Entry | None = None
 
 
+@functools.cache
+def front(name_bytes: int) -> struct.Struct:
+    """What stands before the body of an entry: length and name, epoch, version."""
+    return struct.Struct(f">H{name_bytes}sqq")
+
+
 def encode_entry(group_id: str, epoch: int, version: int, body: bytes) -> bytes:
     name = group_id.encode("utf-8", "surrogatepass")
-    rest = NAME.pack(len(name)) + name + NUMBERS.pack(epoch, version) + body
+    rest = front(len(name)).pack(len(name), name, epoch, version) + body
     return HEAD.pack(len(rest), crc32c(rest)) + rest
 
 

@@ -97,6 +97,7 @@ class KnownCommit(Known):
         "_event",
         "_fixed",
         "_groups",
+        "_head",
         "_layout",
         "_message",
         "_named",
@@ -117,11 +118,9 @@ class KnownCommit(Known):
         self._named = [(topic.name, self._registry.get(topic.name)) for topic in message.topics]
         self._layout = layout_of(len(request.frame), places, with_epoch=self._version >= EPOCH_SINCE)
         self._step = 3 if self._version >= EPOCH_SINCE else 2
-        self._fixed = self._fixed_of(self._layout.unpack(request.frame))
+        fields = self._layout.unpack(request.frame)
+        self._head, self._fixed = fields[0], fields[2 :: self._step]
         self._accepted = self._parts_of(COMMITTED)
-
-    def _fixed_of(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
-        return fields[0], *fields[2 :: self._step]
 
     def _parts_of(self, answer: CommitAnswer) -> tuple[bytes, bytes]:
         values = values_of(self._message, [ErrorCode.NONE] * len(self._event.rows), answer)
@@ -129,7 +128,7 @@ class KnownCommit(Known):
 
     def serve(self, data: bytes) -> bool:
         fields = self._layout.unpack(data)
-        if self._fixed_of(fields) != self._fixed:
+        if fields[0] != self._head or fields[2 :: self._step] != self._fixed:
             return False
         for name, topic in self._named:
             if self._registry.get(name) is not topic:  # gone, made anew, or grown

@@ -19,6 +19,8 @@ from kaas.errors import ErrorCode
 class State(Enum):
     """The value is Kafka's word for it."""
 
+    __hash__ = object.__hash__  # the table is looked up at each request; Enum's own hash is a call in Python
+
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
     COMPLETING_REBALANCE = "CompletingRebalance"
