@@ -89,7 +89,10 @@ class Gateway(Protocol):
         ...
 
     def records(self, topic: str, partition: int, start: int, count: int) -> list[Record]:
-        """Up to `count` records from an offset on, fewer at the log's end or after RECORDS_BYTES. No group takes notice."""
+        """Up to `count` records from an offset on, fewer at the log's end or after RECORDS_BYTES. No group takes notice.
+
+        Raises Problem (502) with the code OFFSET_OUT_OF_RANGE for an offset before the log's start or past its end.
+        """
         ...
 
 

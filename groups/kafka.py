@@ -182,6 +182,9 @@ class KafkaGateway:
             return timed_out(self._resource, settings.KAAS_KAFKA_TIMEOUT_MS)
         if error.code() in _UNREACHABLE:
             return not_connected(self._resource, error.str())
+        if error.code() == LibrdkafkaError._AUTO_OFFSET_RESET:
+            # What a broker's OFFSET_OUT_OF_RANGE becomes where nobody may choose another offset
+            return from_kafka(ErrorCode.OFFSET_OUT_OF_RANGE, self._resource)
         return from_kafka(error_code(error.code()), self._resource, error.str())
 
 

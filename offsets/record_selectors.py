@@ -2,7 +2,7 @@
 
 Job: a question about one partition to rows, for pages and API alike.
 Rules: the principal comes first; offsets come from the feed, records from the cluster, and no group takes notice. How much is
-looked at is bounded, and the answer says from where to where that was.
+looked at is bounded, and the answer says from where to where that was; a place outside the log moves to its edge, and is said.
 Must not know: requests, templates, how bytes become text.
 """
 
@@ -16,8 +16,8 @@ from django.conf import settings
 from groups.access import Principal
 from groups.clusters import Cluster
 from groups.feeds import feed_of
-from groups.gateway import Record, gateway_of
-from groups.problems import from_kafka, not_found
+from groups.gateway import EARLIEST, LATEST, Record, gateway_of
+from groups.problems import Problem, from_kafka, not_found
 from groups.redis_store import topic_views
 from groups.selectors import group_snapshot, listing
 from groups.times import with_twins
@@ -56,9 +56,9 @@ def record_list(principal: Principal, cluster_name: str, group_id: str, asked: R
     """Up to `around` records before a place of the log, and as many from it on; no group takes notice.
 
     Without a commit, offset or time those from the log's start are shown; without a commit all are still to come. Compaction
-    and transaction markers leave holes in a log: then fewer than asked may stand before the place. A schema registry that
-    fails is one of `errors`, and its records are shown as bytes. Raises Problem: 404 for a partition that is not the
-    group's, 502 to 504.
+    and transaction markers leave holes in a log: then fewer than asked may stand before the place. `out_of_range` says
+    what was asked for and is not in the log (any more), null otherwise. A schema registry that fails is one of `errors`, and
+    its records are shown as bytes. Raises Problem: 404 for a partition that is not the group's, 502 to 504.
     """
     cluster, snapshot = group_snapshot(principal, cluster_name, group_id)
     place = (asked.topic, asked.partition)
@@ -66,8 +66,7 @@ def record_list(principal: Principal, cluster_name: str, group_id: str, asked: R
     row = next((row for row in rows if (row["topic"], row["partition"]) == place), None)
     if row is None:
         raise not_found(f"partition {asked.partition} of topic {asked.topic} in group {group_id}")
-    window = _window(cluster, asked, row)
-    found = _records(cluster, asked, window)
+    row, window, found = _looked(cluster, asked, row)
     values = Values(_registry(cluster), show_as=asked.show_as, shown_bytes=asked.shown_bytes)
     matching = [one for one in found if holds(one, asked.search, values)] if asked.search else found
     border = row["committed"] or 0
@@ -82,9 +81,37 @@ def record_list(principal: Principal, cluster_name: str, group_id: str, asked: R
     return {
         **listing(items),
         **with_twins(where | looked),
+        "out_of_range": _out_of_range(asked, row),
         "errors": [problem.as_dict() for problem in values.problems.values()],
         "snapshot_age_ms": feed_of(cluster.name).age_ms(snapshot.coordinator),
     }
+
+
+def _looked(cluster: Cluster, asked: RecordQuery, row: Row) -> tuple[Row, Window, list[Record]]:
+    """The window and its records. Where retention went on since the feed told the log's ends, the cluster's own count."""
+    window = _window(cluster, asked, row)
+    try:
+        return row, window, _records(cluster, asked, window)
+    except Problem as problem:
+        if problem.code != ErrorCode.OFFSET_OUT_OF_RANGE.name:
+            raise
+    row = {**row, "log_start": _log_offset(cluster, asked, EARLIEST), "log_end": _log_offset(cluster, asked, LATEST)}
+    window = _window(cluster, asked, row)
+    return row, window, _records(cluster, asked, window)
+
+
+def _out_of_range(asked: RecordQuery, row: Row) -> Row | None:
+    """An offset that was asked for, or is committed, and lies outside the log."""
+    start, end = row["log_start"], row["log_end"]
+    wanted = asked.offset if asked.offset is not None or asked.at is not None else row["committed"]
+    if wanted is None or start is None or end is None or start <= wanted <= end:
+        return None
+    what = f"Offset {wanted:,}" if asked.offset is not None else f"The committed offset {wanted:,}"
+    now = (
+        f"the log begins at {start:,} and ends at {end:,} now" if start < end else f"the log is empty now, at {start:,}"
+    )
+    why = "is gone: retention or a deletion took it" if wanted < start else "lies past the log's end"
+    return with_twins({"offset": wanted}) | {"message": f"{what} {why}; {now}."}
 
 
 def _window(cluster: Cluster, asked: RecordQuery, row: Row) -> Window:
@@ -92,20 +119,26 @@ def _window(cluster: Cluster, asked: RecordQuery, row: Row) -> Window:
     start, end = row["log_start"] or 0, row["log_end"] or 0
     centre = asked.offset
     if centre is None and asked.at is not None:
-        centre = _offset_at(cluster, asked, end)
+        centre = _offset_at(cluster, asked, asked.at, end)
     if centre is None:
         centre = start if row["committed"] is None else row["committed"]
     around = RECORDS_SEARCHED if asked.search else asked.around
     return window_of(log_start=start, log_end=end, centre=centre, around=around)
 
 
-def _offset_at(cluster: Cluster, asked: RecordQuery, log_end: int) -> int:
+def _offset_at(cluster: Cluster, asked: RecordQuery, at: int, log_end: int) -> int:
     """The first record at or after a time; the log's end where there is none."""
+    found = _log_offset(cluster, asked, at)
+    return log_end if found < 0 else found
+
+
+def _log_offset(cluster: Cluster, asked: RecordQuery, at: int) -> int:
+    """The offset at EARLIEST, LATEST or a time in milliseconds."""
     place = (asked.topic, asked.partition)
-    found = gateway_of(cluster).log_offsets({place: asked.at})[place]
+    found = gateway_of(cluster).log_offsets({place: at})[place]
     if isinstance(found, ErrorCode):
         raise from_kafka(found, f"partition {asked.partition} of topic {asked.topic}")
-    return log_end if found < 0 else found
+    return found
 
 
 def _records(cluster: Cluster, asked: RecordQuery, window: Window) -> list[Record]:

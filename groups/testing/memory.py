@@ -138,6 +138,8 @@ class MemoryGateway:
     def records(self, topic: str, partition: int, start: int, count: int) -> list[Record]:
         self._called("records")
         log = self.logs[topic, partition]
+        if not log.start <= start <= log.end:
+            raise from_kafka(ErrorCode.OFFSET_OUT_OF_RANGE, f"{topic} {partition}")
         return [record for record in log.records if record.offset >= start][:count]
 
     def _called(self, name: str) -> None:

@@ -7,7 +7,7 @@ import uuid
 from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from groups.clusters import Cluster, clusters
@@ -29,6 +29,10 @@ class MemoryStage:
 
     def topic(self, name, partitions, times):
         self.gateway.topic(name, *[len(times)] * partitions, timestamps=times)
+
+    def trim(self, topic, partition, start):
+        log = self.gateway.logs[topic, partition]
+        log.records, log.start = log.records[start - log.start :], start
 
     @contextmanager
     def member(self, group_id, topic):
@@ -54,6 +58,10 @@ class KafkaStage:
                 value = f'{{"n": {number}}}'
                 producer.produce(name, value, partition=partition, timestamp=at, headers=[("h", b"v")])
         assert producer.flush(20) == 0
+
+    def trim(self, topic, partition, start):
+        place = TopicPartition(topic, partition, start)
+        self._admin.delete_records([place])[place].result(20)
 
     @contextmanager
     def member(self, group_id, topic):
@@ -156,6 +164,14 @@ class GatewayContract:
         assert (found[0].key, found[0].value, found[0].timestamp) == (None, b'{"n": 3}', 4_000)
         assert [record.offset for record in gateway.records(topic, 1, 8, 4)] == [8, 9]
         assert gateway.records(topic, 1, RECORDS, 4) == []
+
+    @pytest.mark.parametrize("offset", [3, RECORDS + 5])
+    def test_records_outside_the_log_are_out_of_range(self, stage, gateway, topic, offset):
+        stage.trim(topic, 1, 4)
+        with pytest.raises(Problem) as refused:
+            gateway.records(topic, 1, offset, 1)
+        assert refused.value.code == "OFFSET_OUT_OF_RANGE"
+        assert gateway.records(topic, 1, 4, 1)[0].offset == 4
 
 
 class TestMemoryGateway(GatewayContract):

@@ -208,6 +208,13 @@ class RecordItem(serializers.Serializer):
     side = serializers.ChoiceField(choices=["before", "after"])
 
 
+class OutOfRange(serializers.Serializer):
+    """An offset that was asked for, or is committed, and that the log does not hold: the records shown are the nearest."""
+
+    offset = serializers.IntegerField()
+    message = serializers.CharField(help_text="Why, and where the log begins and ends now.")
+
+
 class RecordList(Listing):
     """Records in order. `looked_from` up to `looked_to` (not included) was looked at, around `centre`."""
 
@@ -217,4 +224,5 @@ class RecordList(Listing):
     centre = serializers.IntegerField()
     looked_from = serializers.IntegerField()
     looked_to = serializers.IntegerField()
+    out_of_range = OutOfRange(allow_null=True)
     items = RecordItem(many=True)

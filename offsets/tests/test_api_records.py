@@ -171,3 +171,39 @@ class TestSchemas:
     def test_one_may_look_at_the_bytes(self, api, registry, framed_topic):
         answer = api("GET", f"{RECORDS}?topic=orders&partition=0&show_as=hex")
         assert answer["items"][0]["value"]["data"] == "00000000010e" and registry.asked == []
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            "topic=late&partition=0&offset=3",
+            "Offset 3 is gone: retention or a deletion took it; the log begins at 5 and ends",
+        ),
+        ("topic=late&partition=0", "The committed offset 2 is gone"),
+        (
+            "topic=orders&partition=0&offset=11",
+            "Offset 11 lies past the log's end; the log begins at 0 and ends at 10 now.",
+        ),
+        ("topic=orders&partition=1", "The committed offset 99 lies past the log's end"),
+    ],
+)
+def test_a_place_outside_the_log_is_said_with_where_the_log_is(api, shop, query, said):
+    answer = api("GET", f"{RECORDS}?{query}")
+    assert said in answer["out_of_range"]["message"] and answer["items"]
+
+
+@pytest.mark.parametrize("query", ["offset=0", "offset=10", "", "at=1970-01-01T00:00:00Z"])
+def test_a_place_inside_the_log_is_not(api, shop, query):
+    assert api("GET", f"{RECORDS}?topic=orders&partition=0&{query}")["out_of_range"] is None
+
+
+def test_what_retention_took_since_the_feed_told_is_asked_of_the_cluster(api, shop):
+    shop.gateway.topic("orders", 3, start=12)
+    answer = api("GET", f"{RECORDS}?topic=orders&partition=0&offset=3")
+    assert [row["offset"] for row in answer["items"]] == [12, 13, 14]
+    assert (answer["log_start"], answer["log_end"]) == (12, 15)
+    assert "begins at 12 and ends at 15 now" in answer["out_of_range"]["message"]
+    shop.gateway.topic("orders", 0, start=20)
+    answer = api("GET", f"{RECORDS}?topic=orders&partition=0&offset=3")
+    assert answer["items"] == [] and "the log is empty now, at 20" in answer["out_of_range"]["message"]

@@ -87,3 +87,11 @@ def test_hostile_records_are_only_text(client, shop):
 
 def test_strangers_sign_in_first(shop):
     assert Client().get(RECORDS).status_code == 302
+
+
+def test_what_is_gone_is_said_and_leads_to_the_earliest_record(client, shop):
+    shop.topic("orders", 3, start=12)
+    response = client.get(f"{RECORDS}?topic=orders&partition=0&offset=7&around=5")
+    page = words(response)
+    assert "Offset 7 is gone" in page and "begins at 12 and ends at 15 now. To the earliest record" in page
+    assert b'href="?topic=orders&amp;partition=0&amp;around=5&amp;offset=12"' in response.content

@@ -95,4 +95,5 @@ def _neighbours(answer: dict[str, Any], values: dict[str, str]) -> Context:
         "older": None if at_start else "?" + urlencode({**place, "offset": max(0, older)}),
         "newer": None if at_end else "?" + urlencode({**place, "offset": newer}),
         "committed_place": "?" + urlencode(place),
+        "earliest": "?" + urlencode({**place, "offset": answer["log_start"] or 0}),
     }
