@@ -1,12 +1,13 @@
-"""Signing in with an OpenID provider.
+"""Signing in with an OpenID provider, and out again.
 
-Job: the way to the provider and back, and from what it says of somebody to a user with roles.
+Job: the way to the provider and back, from what it says of somebody to a user with roles, and the way out.
 Rules: a provider's subject is one user for ever; a name that a user of the console has already is never taken over by
 somebody who has the same name at the provider. Roles come from a claim, by the table of KAAS_OIDC_ROLES: at each sign-in the
 user is put into exactly those of the table's Django groups, so that what the provider took away is gone. Who has none of
-them does not get in. A session lasts half a day, then the provider is asked again.
+them does not get in. A session lasts half a day, then the provider is asked again. Signing out ends the session here, whatever
+the provider does; where it has a way out, the browser is led there.
 Must not know: pages. The protocol (discovery, PKCE, state, nonce, signatures) is Authlib's.
-Source: OpenID Connect Core 1.0.
+Source: OpenID Connect Core 1.0, OpenID Connect RP-Initiated Logout 1.0.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import requests
 from authlib.common.errors import AuthlibBaseError
+from authlib.common.urls import add_params_to_uri
 from authlib.integrations.django_client import OAuth
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -53,8 +55,9 @@ def way_to_provider(chosen: Provider, request: HttpRequest, back: str) -> Any:
         raise _away(problem) from problem
 
 
-def claims_of_return(chosen: Provider, request: HttpRequest) -> dict[str, Any]:
-    """What the provider says of whoever came back from it, proven by signature, issuer, audience and nonce.
+def claims_of_return(chosen: Provider, request: HttpRequest) -> tuple[dict[str, Any], str]:
+    """What the provider says of whoever came back from it, proven by signature, issuer, audience and nonce; and the token
+    that says so, by which the provider knows them again when they sign out.
 
     Raises Problem: 403 when it proves nothing, 503 when the provider does not answer.
     """
@@ -66,13 +69,26 @@ def claims_of_return(chosen: Provider, request: HttpRequest) -> dict[str, Any]:
         if chosen.role_claim not in claims and client.load_server_metadata().get("userinfo_endpoint"):
             told = client.userinfo(token=token)
             claims = {**told, **claims} if told.get("sub") == claims["sub"] else claims
-        return claims
+        return claims, token["id_token"]
     except requests.RequestException as problem:
         raise _away(problem) from problem
     except (AuthlibBaseError, JoseError, KeyError, ValueError, RuntimeError) as problem:
         why = getattr(problem, "description", "") or str(problem) or type(problem).__name__
         message = f"The sign-in was not completed: {why}. Start again from the sign-in page."
         raise Problem(kind=DENIED, resource=_RESOURCE, message=message) from problem
+
+
+def way_out(chosen: Provider, id_token: str, back: str) -> str | None:
+    """Where the provider signs somebody out and then sends the browser to the address `back`; null when it has no such
+    place, or does not answer: then they are signed out of the console alone."""
+    try:
+        place = _client(chosen).load_server_metadata().get("end_session_endpoint")
+    except (requests.RequestException, ValueError, KeyError, RuntimeError):
+        return None
+    if not isinstance(place, str) or not place.startswith(("https://", "http://")):
+        return None
+    asked = {"id_token_hint": id_token, "post_logout_redirect_uri": back, "client_id": chosen.client_id}
+    return add_params_to_uri(place, list(asked.items()))
 
 
 def user_of_claims(chosen: Provider, claims: Mapping[str, Any]) -> AbstractUser:

@@ -1,6 +1,5 @@
 """The addresses of the pages of groups."""
 
-from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from groups.views import access, alerts, clusters, groups, jobs, lag, openid
@@ -46,5 +45,5 @@ urlpatterns = [
     path("login/", access.LoginView.as_view(), name="login"),
     path("login/openid/", openid.begin, name="openid_begin"),
     path("login/openid/return/", openid.end, name="openid_end"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("logout/", openid.leave, name="logout"),
 ]

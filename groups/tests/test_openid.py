@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import warnings
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
@@ -208,3 +210,62 @@ def test_one_address_may_not_begin_without_end(openid, monkeypatch):
     assert Client().get(BEGIN).status_code == 302
     again = Client().get(BEGIN)
     assert again.status_code == 429 and int(again["Retry-After"]) > 0
+
+
+def left(browser):
+    return browser.post("/logout/")
+
+
+def way_of(answer):
+    assert answer.status_code == 200
+    (address,) = re.findall(r'http-equiv="refresh" content="0; url=([^"]+)"', answer.content.decode())
+    return html.unescape(address)
+
+
+def test_signing_out_ends_the_session_here_and_leads_to_the_providers_way_out(server, openid):
+    browser, _ = sign_in(server)
+    token = browser.session["openid_hint"]
+    answer = left(browser)
+    assert who(browser) is None and "openid_hint" not in browser.session
+    way = way_of(answer)
+    asked = parse_qs(urlsplit(way).query)
+    assert way.startswith(f"{server.url}/oauth2/end_session?")
+    assert asked == {
+        "id_token_hint": [token],
+        "post_logout_redirect_uri": ["http://testserver/login/"],
+        "client_id": ["console"],
+    }
+    assert "Signed out" in answer.content.decode() and answer["Cache-Control"].count("no-store") == 1
+    assert requests.get(way, timeout=10).status_code == 200
+    back = requests.post(
+        f"{server.url}/oauth2/end_session/confirm",
+        data={"redirect_uri": asked["post_logout_redirect_uri"][0]},
+        allow_redirects=False,
+        timeout=10,
+    )
+    assert back.headers["Location"] == "http://testserver/login/"
+
+
+def test_a_provider_without_a_way_out_or_that_is_away_ends_the_session_here_alone(server, openid, monkeypatch):
+    for place in (None, 7, "javascript:alert(1)"):
+        browser, _ = sign_in(server)
+        monkeypatch.setitem(_client(openid.KAAS_OPENID).load_server_metadata(), "end_session_endpoint", place)
+        assert left(browser)["Location"] == "/login/" and who(browser) is None
+    browser, _ = sign_in(server)
+    openid.KAAS_OPENID = replace(openid.KAAS_OPENID, issuer="http://localhost:9")
+    assert left(browser)["Location"] == "/login/" and who(browser) is None
+
+
+def test_who_signed_in_with_a_password_signs_out_here(openid, admin_user):
+    browser = Client()
+    browser.force_login(admin_user)
+    assert left(browser)["Location"] == "/login/" and who(browser) is None
+    assert browser.get("/logout/").status_code == 405
+
+
+def test_a_way_out_keeps_what_its_address_asks_already(server, openid, monkeypatch):
+    browser, _ = sign_in(server)
+    metadata = _client(openid.KAAS_OPENID).load_server_metadata()
+    monkeypatch.setitem(metadata, "end_session_endpoint", "https://acme.example/out?tenant=7")
+    asked = parse_qs(urlsplit(way_of(left(browser))).query)
+    assert asked["tenant"] == ["7"] and asked["client_id"] == ["console"]
