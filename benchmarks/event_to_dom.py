@@ -1,12 +1,14 @@
 """How long it takes from the moment something happens in the broker until it stands in an operator's page.
 
-    python benchmarks/event_to_dom.py [--drawings 300] [--sockets 0] [--background-events-per-s 0]
+    python -m benchmarks.event_to_dom [--drawings 300] [--sockets 0] [--same-group] [--background-events-per-s 0]
 
 Runs the product (broker, Valkey, web process) and a real Chromium on a group's page. A member joins and leaves that group
 over the wire, eight times a second; each drawing of the page is timed from the broker's own time in the oldest event that it
 brings to the moment when it is done.
-`--sockets` opens further live sockets, `--background-events-per-s` makes other groups change meanwhile.
-Prints p50, p95, p99 in milliseconds. Both ends read the same clock, so a millisecond is the resolution.
+`--sockets` opens further live sockets on the list, with `--same-group` on that very group; `--background-events-per-s` makes
+other groups change meanwhile. Both run in processes of their own, on the same machine.
+Prints p50, p95, p99 in milliseconds, and how much the web process worked. Both ends read the same clock, so a millisecond is
+the resolution.
 """
 
 from __future__ import annotations
@@ -14,23 +16,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import statistics
-import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import websockets
+import psutil
 from playwright.sync_api import Page, sync_playwright
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from groups.testing.feed import FeedWriter, snapshot  # noqa: E402
-from kaas.consumer.connection import Connection  # noqa: E402
-from tests.support.browser import Console, Visitor, chromium  # noqa: E402
+from benchmarks.live_load import Load, change_groups, load, read_all
+from kaas.consumer.connection import Connection
+from tests.support.browser import Console, Visitor, chromium
 
 GROUP = "event-to-dom"
 JOIN, LEAVE = 11, 13
@@ -71,73 +70,42 @@ async def join(connection: Connection) -> str:
     return str(answer.member_id)
 
 
-@contextmanager
-def sockets(console: Console, page: Page, count: int) -> Iterator[None]:
-    """Further live sockets on the list, which read what they are told."""
-    cookies = "; ".join(f"{one['name']}={one['value']}" for one in page.context.cookies())
-    address = f"{console.url.replace('http', 'ws')}/ws/clusters/local/groups/"
-
-    async def read() -> None:
-        headers = {"Cookie": cookies, "Origin": console.url}
-        async with websockets.connect(address, additional_headers=headers, max_size=None) as socket:
-            async for _ in socket:
-                pass
-
-    async def read_all() -> None:
-        await asyncio.gather(*(read() for _ in range(count)), return_exceptions=True)
-
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    task = asyncio.run_coroutine_threadsafe(read_all(), loop)
-    try:
-        yield
-    finally:
-        task.cancel()
-        asyncio.run_coroutine_threadsafe(_ended(), loop).result(10)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(5)
-        loop.close()
-
-
-async def _ended() -> None:
-    """Lets everything else on this loop come to its end."""
-    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
-
-
-@contextmanager
-def background(feed: FeedWriter, per_s: int) -> Iterator[None]:
-    """Other groups that change all the time."""
-    ending = threading.Event()
-
-    def write() -> None:
-        number = 0
-        while per_s and not ending.wait(1 / per_s):
-            number += 1
-            feed.group(snapshot(f"background-{number % 200}", offsets={("t", 0): number}), "offsets_committed")
-
-    thread = threading.Thread(target=write, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ending.set()
-        thread.join(5)
-
-
 def measure(console: Console, visitor: Visitor, given: argparse.Namespace) -> list[float]:
     """Delays in milliseconds."""
     asyncio_thread(churn(console.broker.port, 1))
     page = visitor.page(console.address(GROUP))
     page.locator('#age[data-state="live"]').wait_for()
     page.evaluate(WATCH)
-    with sockets(console, page, given.sockets), background(console.feed, given.background_events_per_s):
+    with ExitStack() as loads:
+        meanwhile = list(further(console, page, given, loads))
+        page.evaluate("window.delays.length = 0")
+        worked = worked_s(console)
+        began = time.monotonic()
         while len(delays := page.evaluate("window.delays")) < given.drawings:
             asyncio_thread(churn(console.broker.port, 10))
+        share = (worked_s(console) - worked) / (time.monotonic() - began)
+        for what, one in meanwhile:
+            print(f"{what}: {one.per_s():,.0f} per s")
+    print(f"the web process used {100 * share:.0f} % of a processor")
     return list(map(float, delays))
+
+
+def further(console: Console, page: Page, given: argparse.Namespace, loads: ExitStack) -> Iterator[tuple[str, Load]]:
+    """The loads that were asked for, with what they count."""
+    if given.sockets:
+        cookies = "; ".join(f"{one['name']}={one['value']}" for one in page.context.cookies())
+        path = f"/ws/clusters/local/groups/{f'{GROUP}/' if given.same_group else ''}"
+        readers = load(read_all, console.port, path, cookies, given.sockets)
+        yield f"messages to {given.sockets} further sockets", loads.enter_context(readers)
+    if given.background_events_per_s:
+        changes = load(change_groups, console.environment["REDIS_URL"], given.background_events_per_s)
+        yield "events of other groups", loads.enter_context(changes)
+
+
+def worked_s(console: Console) -> float:
+    """Processor time that the web process has used, in seconds."""
+    times = psutil.Process(console.web_pid).cpu_times()
+    return times.user + times.system
 
 
 def asyncio_thread(work: Any) -> None:
@@ -151,6 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--drawings", type=int, default=300)
     parser.add_argument("--sockets", type=int, default=0)
+    parser.add_argument("--same-group", action="store_true")
     parser.add_argument("--background-events-per-s", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, Console(Path(folder)) as console, sync_playwright() as playwright:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from functools import lru_cache
 
@@ -92,11 +92,26 @@ def cluster_of(principal: Principal, name: str) -> Cluster:
     return cluster
 
 
+@dataclass(frozen=True, slots=True)
+class _Eyes:
+    """What somebody with these rights sees of a cluster."""
+
+    anybody: Principal
+    cluster: str
+
+    def __call__(self, group_id: str) -> bool:
+        return self.anybody.role_on(self.cluster, group_id) is not None
+
+
 def group_visible(principal: Principal, cluster: str) -> Callable[[str], bool]:
-    """The question "may this principal see that group", made once for many groups of one cluster."""
+    """The question "may this principal see that group", made once for many groups of one cluster.
+
+    Equal for principals with equal rights.
+    """
     if principal.sees_all(cluster):
         return everything
-    return lambda group_id: principal.role_on(cluster, group_id) is not None
+    # Who it is does not matter, so that what people with the same rights see is the same.
+    return _Eyes(replace(principal, actor="", user_id=0, token_id=None, session_key=None), cluster)
 
 
 def require_visible(principal: Principal, cluster: Cluster, group_id: str) -> None:

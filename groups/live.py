@@ -17,6 +17,7 @@ import asyncio
 import contextlib
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -38,7 +39,8 @@ from groups.api.parameters import GroupListParameters, group_query
 from groups.authentication import principal_again, principal_of_token, principal_of_user
 from groups.changes import stable
 from groups.feeds import feed_of
-from groups.hub import Subscription, Told, encoded
+from groups.frames import ALIKE, encoded
+from groups.hub import Batch, Order, Subscription, Watch
 from groups.index import GroupRow
 from groups.keys import id_of, key_of
 from groups.missed import Missed, missed_since
@@ -46,6 +48,7 @@ from groups.problems import Problem
 from groups.query import GroupQuery
 from groups.redis_store import snapshot_of
 from groups.times import iso, now_ms, with_twins
+from groups.watches import GroupWatch, ListWatch
 
 DENIED, NOT_FOUND, BAD_REQUEST, TRY_AGAIN, FAILED = 4403, 4404, 4400, 1013, 1011
 """Close codes."""
@@ -73,7 +76,6 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         self._pump: asyncio.Task | None = None
         self._principal: Principal | None = None
         self._subscription = Subscription()
-        self._group_id: str | None = None
         try:
             await self._enter()
         except (Problem, ValidationError, ValueError) as refused:
@@ -83,13 +85,13 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
             await self.close(DENIED)
             return
         await self.accept()
-        self._feed.hub.join(self._subscription, self._group_id)
+        self._feed.hub.join(self._subscription, self._watch)
         self._pump = asyncio.create_task(self._run())
 
     async def disconnect(self, code: int) -> None:
         if self._pump is None:
             return
-        self._feed.hub.leave(self._subscription, self._group_id)
+        self._feed.hub.leave(self._subscription, self._watch)
         self._pump.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._pump
@@ -121,6 +123,11 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         given = QueryDict(self.scope["query_string"])
         self._since = given.get("since")
         self._configure(url, {name: value for name, value in given.lists() if name != "since"})
+        self._watch = self._watch_of(self._principal)
+
+    @abstractmethod
+    def _watch_of(self, principal: Principal) -> Watch:
+        """What this socket is told, if it is this principal's."""
 
     @abstractmethod
     def _configure(self, url: dict[str, str], given: dict[str, list[str]]) -> None:
@@ -171,15 +178,15 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
 
     async def _turn(self) -> bool:
         """Sends what came; false when the socket is closed for good."""
-        told = await self._subscription.take(self.ping_s)
+        batches = await self._subscription.take(self.ping_s)
         if time.monotonic() - self._rights_asked_at > RIGHTS_EVERY_S and not await self._may_stay():
             await self.close(DENIED)
             return False
         if self._subscription.lost is not None:
             await self._begin_anew()
             return True
-        for one in told:
-            await self._send_told(one)
+        for batch in batches:
+            await self._send_told(batch.seen_by(self._watch))
         if time.monotonic() - self._pinged_at >= self.ping_s:
             await self._ping()
         return True
@@ -199,11 +206,12 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         self._rights_asked_at = time.monotonic()
         if principal is None or not self._still_sees(principal):
             return False
-        self._now_for(principal)
+        self._principal, watch = principal, self._watch_of(principal)
+        if watch != self._watch:
+            self._feed.hub.leave(self._subscription, self._watch)
+            self._feed.hub.join(self._subscription, watch)
+            self._watch = watch
         return True
-
-    def _now_for(self, principal: Principal) -> None:
-        self._principal = principal
 
     def _still_sees(self, principal: Principal) -> bool:
         return principal.role_anywhere(self._cluster.name) is not None
@@ -220,12 +228,17 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
     async def _send(self, message: dict[str, Any]) -> None:
         await self._send_text(encoded(message))
 
+    async def _send_batch(self, batch: Batch) -> None:
+        if ALIKE not in self.scope.get("extensions", ()):
+            for text in batch.frames.texts:
+                await self._send_text(text)
+        elif batch.told:
+            with left_meanwhile():
+                await self.base_send({"type": ALIKE, "frames": batch.frames})
+
     async def _send_text(self, text: str) -> None:
-        try:
+        with left_meanwhile():
             await self.send(text_data=text)
-        except RuntimeError as refused:
-            # The server refuses a message after the other side left, which this socket is told a moment later.
-            raise LeftMeanwhile from refused
 
     @abstractmethod
     async def _send_snapshot(self) -> None:
@@ -236,8 +249,8 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         """Sends the missed events that this socket would have been told."""
 
     @abstractmethod
-    async def _send_told(self, told: Told) -> None:
-        """Sends one event, if it is for this socket."""
+    async def _send_told(self, told: Batch) -> None:
+        """Sends events that are for this socket."""
 
 
 class GroupListSocket(LiveSocket):
@@ -253,12 +266,9 @@ class GroupListSocket(LiveSocket):
         self._totals: dict[str, Totals] = {}
         self._query: GroupQuery = group_query(checked(GroupListParameters, values))
         self._feed.require_loaded()
-        self._now_for(self._principal)
 
-    def _now_for(self, principal: Principal) -> None:
-        super()._now_for(principal)
-        self._visible = group_visible(principal, self._cluster.name)
-        self._matches = self._query.seen_by(self._visible).matcher()
+    def _watch_of(self, principal: Principal) -> ListWatch:
+        return ListWatch.of(self._query, group_visible(principal, self._cluster.name))
 
     async def _send_snapshot(self) -> None:
         position = self._feed.reader.position
@@ -271,15 +281,14 @@ class GroupListSocket(LiveSocket):
 
     async def _send_missed(self, missed: Missed) -> None:
         for stream_id, event in missed.events:
-            if self._visible(event["group_id"]):
+            if self._watch.question.visible(event["group_id"]):
                 await self._send({"type": "event", "id": stream_id, "event": event})
 
-    async def _send_told(self, told: Told) -> None:
-        rows = [row for row in (told.before, told.after) if row is not None]
-        if any(map(self._matches, rows)) or (not rows and self._visible(told.group_id)):
-            if told.after is not None and told.group_id in self._totals:
-                self._totals[told.group_id] = totals_of(told.after)
-            await self._send_text(told.list_text)
+    async def _send_told(self, told: Batch) -> None:
+        for group_id in self._totals.keys() & told.rows.keys():
+            if (row := told.rows[group_id]) is not None:
+                self._totals[group_id] = totals_of(row)
+        await self._send_batch(told)
 
     def _vitals(self) -> dict[str, Any]:
         rows, changed = self._feed.index.rows, []
@@ -300,8 +309,11 @@ class GroupSocket(LiveSocket):
     def _configure(self, url: dict[str, str], given: dict[str, list[str]]) -> None:
         checked(StrictSerializer, given)
         self._group_id = id_of(url["group"])
-        self._order: tuple[int, int, int] | None = None
+        self._order: Order | None = None
         require_visible(self._principal, self._cluster, self._group_id)
+
+    def _watch_of(self, principal: Principal) -> GroupWatch:
+        return GroupWatch.of(principal, self._cluster, self._group_id)
 
     def _still_sees(self, principal: Principal) -> bool:
         return principal.role_on(self._cluster.name, self._group_id) is not None
@@ -326,20 +338,28 @@ class GroupSocket(LiveSocket):
             if event["group_id"] == self._group_id:
                 await self._send({"type": "event", "id": stream_id, "event": event, "changes": {}})
 
-    async def _send_told(self, told: Told) -> None:
-        changes = told.changes
-        if changes and self._order is not None and told.order is not None and told.order <= self._order:
-            changes = {}  # the snapshot that this socket was given is newer
-        if changes and "actions" in changes:
-            allowed = selectors.actions_for(self._principal, self._cluster, told.group_id, changes["actions"])
-            changes = {**changes, "actions": allowed}
-        await self._send({"type": "event", "id": told.id, "event": told.event, "changes": changes})
+    async def _send_told(self, told: Batch) -> None:
+        if self._order is None or told.oldest is None or told.oldest > self._order:
+            await self._send_batch(told)
+            return
+        for one in told.told:  # the snapshot that this socket was given is newer than some of them
+            known = one.order is not None and one.order <= self._order
+            await self._send_text(self._watch.text(one, known=known and bool(one.changes)))
 
     def _vitals(self) -> dict[str, Any]:
         heartbeats, self._subscription.heartbeats = self._subscription.heartbeats, {}
         row = self._feed.index.rows.get(self._group_id)
         lag = {"total_lag": row.total_lag(), "lag_status": row.lag_status().value} if row else {}
         return {"heartbeats": {member: iso(at) for member, at in heartbeats.items()}, **lag}
+
+
+@contextlib.contextmanager
+def left_meanwhile() -> Iterator[None]:
+    """The server refuses a message after the other side left, which the socket is told a moment later."""
+    try:
+        yield
+    except RuntimeError as refused:
+        raise LeftMeanwhile from refused
 
 
 def totals_of(row: GroupRow) -> Totals:

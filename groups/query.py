@@ -44,6 +44,12 @@ class Regex:
                 f"The regular expression {pattern!r} does not compile.", regex=["not RE2 syntax"]
             ) from problem
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Regex) and self.pattern == other.pattern
+
+    def __hash__(self) -> int:
+        return hash(self.pattern)
+
     def found_in(self, text: str) -> bool:
         return bool(self._set.Match(text))
 
@@ -96,6 +102,10 @@ class GroupQuery:
     def seen_by(self, visible: Callable[[str], bool]) -> GroupQuery:
         """The same question, asked by somebody who may not see every group."""
         return replace(self, visible=visible)
+
+    def without_page(self) -> GroupQuery:
+        """The same filters, whatever page and order: equal for lists that show the same groups."""
+        return replace(self, ordering="group_id", page=1, page_size=50)
 
     def matcher(self) -> Callable[[GroupRow], bool]:
         """The question "does this row belong to the list", made once for many rows."""

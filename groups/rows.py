@@ -311,6 +311,11 @@ def actions(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     return {name: {"allowed": reason is None, "reason": reason} for name, reason in reasons.items()}
 
 
+def actions_refused(actions: Iterable[str], reason: str) -> dict[str, dict[str, Any]]:
+    """Actions for somebody who may not do them at all, whatever the group's state."""
+    return {name: {"allowed": False, "reason": reason} for name in actions}
+
+
 def is_live(snapshot: Snapshot) -> bool:
     """Whether a group has members, so that neither offsets may be reset nor the group be deleted."""
     return bool(snapshot.members) or snapshot.state not in WITHOUT_MEMBERS

@@ -29,7 +29,7 @@ from groups.models import AuditRow, Rebalance, Token
 from groups.problems import FAILED, Problem, not_found
 from groups.query import GroupQuery, group_page, group_rows
 from groups.redis_store import snapshot_of, topic_views
-from groups.rows import describe, list_item, rebalance_row, topics_of
+from groups.rows import actions_refused, describe, list_item, rebalance_row, topics_of
 from groups.times import now_ms, with_twins
 from kaas.feed.types import BrokerView, RebalanceRecord, Snapshot
 
@@ -132,7 +132,7 @@ def group_description(principal: Principal, cluster: Cluster, snapshot: Snapshot
 def actions_for(principal: Principal, cluster: Cluster, group_id: str, actions: Row) -> Row:
     """Actions as the group's state allows them, less what this principal may not do at all."""
     why = refusal(principal, Role.OPERATE, cluster, group_id)
-    return actions if why is None else {name: {"allowed": False, "reason": why.message} for name in actions}
+    return actions if why is None else actions_refused(actions, why.message)
 
 
 def member_list(principal: Principal, cluster_name: str, group_id: str) -> Row:

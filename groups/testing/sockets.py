@@ -8,9 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections import deque
 from typing import Any
 
 from asgiref.testing import ApplicationCommunicator
+
+from groups.frames import ALIKE
 
 HOST = "testserver"
 PATIENCE_S = 10.0
@@ -18,7 +21,7 @@ PATIENCE_S = 10.0
 
 class LiveClient:
     """One socket. `pings` are those that came while something else was waited for; `close_code` is set when it was refused
-    or closed."""
+    or closed. `alike` is a server that sends many sockets the same (groups.frames)."""
 
     def __init__(
         self,
@@ -27,6 +30,7 @@ class LiveClient:
         token: str | None = None,
         origin: str | None = None,
         cookie: str | None = None,
+        alike: bool = False,
     ) -> None:
         headers = [(b"host", HOST.encode())]
         if cookie is not None:
@@ -42,7 +46,9 @@ class LiveClient:
             "query_string": query.encode(),
             "headers": headers,
             "subprotocols": [],
+            "extensions": {ALIKE: {}} if alike else {},
         }
+        self._together: deque[str] = deque()
         self._socket = ApplicationCommunicator(application, scope)
         self.pings: list[dict[str, Any]] = []
         self.close_code: int | None = None
@@ -64,9 +70,11 @@ class LiveClient:
 
     async def any(self) -> dict[str, Any]:
         """The next message."""
-        output = await self._socket.receive_output(PATIENCE_S)
-        assert output["type"] == "websocket.send", output
-        return json.loads(output["text"])
+        if not self._together:
+            output = await self._socket.receive_output(PATIENCE_S)
+            assert output["type"] in ("websocket.send", ALIKE), output
+            self._together.extend(output["frames"].texts if output["type"] == ALIKE else [output["text"]])
+        return json.loads(self._together.popleft())
 
     async def closed(self) -> int:
         """The code with which the other side closes."""

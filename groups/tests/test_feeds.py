@@ -11,14 +11,22 @@ from groups import feeds
 from groups.extension import group_emptied
 from groups.feeds import feed_of, running_feeds
 from groups.hub import Subscription
+from groups.query import GroupQuery
 from groups.testing.feed import member_view, rebalance_record, snapshot
 from groups.times import now_ms
+from groups.watches import GroupWatch, ListWatch
+
+EVERYTHING, SHOP = ListWatch(GroupQuery()), GroupWatch("shop", None)
 
 
 async def until(condition, within_s=10.0):
     async with asyncio.timeout(within_s):
         while not condition():
             await asyncio.sleep(0.005)
+
+
+async def taken(subscription):
+    return [told for batch in await subscription.take(5) for told in batch.told]
 
 
 @pytest.fixture
@@ -53,21 +61,21 @@ async def test_sockets_are_told_events_with_what_changed(feed, local):
     async with running_feeds():
         await until(lambda: local.loaded)
         everything, watching = Subscription(), Subscription()
-        local.hub.join(everything, None)
-        local.hub.join(watching, "shop")
+        local.hub.join(everything, EVERYTHING)
+        local.hub.join(watching, SHOP)
         feed.group(
             snapshot("shop", state_since=1, offsets={("orders", 0): 6}), "offsets_committed", topics=["orders"], count=2
         )
-        (told,) = await everything.take(5)
+        (told,) = await taken(everything)
         assert (told.before.total_lag(), told.after.total_lag()) == (6, 4)
-        (told,) = await watching.take(5)
+        (told,) = await taken(watching)
         assert told.event["kind"] == "offsets_committed" and told.event["at"].endswith("+00:00")
         assert told.changes["total_lag"] == 4 and told.changes["group_id"] == "shop"
         feed.group(snapshot("shop", state_since=1, offsets={("orders", 0): 7}), "offsets_committed")
-        (told,) = await watching.take(5)
+        (told,) = await taken(watching)
         assert told.changes == {"total_lag": 3, "total_lag_stable": 3}
         feed.gone("shop")
-        (told,) = await watching.take(5)
+        (told,) = await taken(watching)
         assert told.changes is None and told.after is None
 
 
@@ -75,11 +83,11 @@ async def test_of_several_events_in_a_batch_the_last_one_carries_the_change(feed
     feed.group(snapshot("shop"))
     await local.reader.load()
     watching = Subscription()
-    local.hub.join(watching, "shop")
+    local.hub.join(watching, SHOP)
     for kind in ("member_joined", "rebalance_started", "state_changed"):
         feed.group(snapshot("shop", members=[member_view("one-1")]), kind)
     async with running_feeds():
-        told = await watching.take(5)
+        told = await taken(watching)
     assert [one.event["kind"] for one in told] == ["member_joined", "rebalance_started", "state_changed"]
     assert [bool(one.changes) for one in told] == [False, False, True]
 
@@ -87,7 +95,7 @@ async def test_of_several_events_in_a_batch_the_last_one_carries_the_change(feed
 async def test_a_new_load_makes_sockets_start_anew(feed, local):
     await local.reader.load()
     watching = Subscription()
-    local.hub.join(watching, None)
+    local.hub.join(watching, EVERYTHING)
     await local.reader.load()
     assert watching.lost == "resync"
 
@@ -97,7 +105,7 @@ async def test_pulses_reach_index_and_sockets(feed, local):
     async with running_feeds():
         await until(lambda: local.loaded)
         watching = Subscription()
-        local.hub.join(watching, "shop")
+        local.hub.join(watching, SHOP)
         async with asyncio.timeout(5):
             while not watching.heartbeats:
                 feed.pulse({"shop": {"one-1": 77}})

@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 from groups import control, live
 from groups.changes import merged, stable
 from groups.feeds import feed_of
+from groups.hub import Told
 from groups.keys import key_of
 from groups.testing.feed import member_view, snapshot
 from groups.times import now_ms
@@ -137,3 +138,35 @@ async def test_it_frees_its_place(listen):
     assert feed_of("local").hub.groups.keys() == {"shop"}
     await socket.leave()
     assert feed_of("local").hub.groups == {}
+
+
+async def test_what_a_snapshot_tells_already_changes_nothing_again(listen, feed):
+    feed.group(snapshot("shop"))
+    socket = await listen(GROUP, alike=True)
+    first = (await socket.next())["group"]
+    (audience,) = feed_of("local").hub.groups["shop"].values()
+    row = feed_of("local").index.rows["shop"]
+    event = {"kind": "state_changed", "group_id": "shop"}
+    for order, state in ((row.order, "Old"), ((row.order[0], row.order[1] + 1, 0), "New")):
+        told = {"before": None, "after": row, "changes": {"state": state}, "order": order}
+        audience.tell(Told(id="1-0", event=event, group_id="shop", **told))
+    shown = [(await socket.next())["changes"] for _ in range(2)]
+    assert first["state"] == "Empty" and shown == [{}, {"state": "New"}]
+
+
+async def test_all_who_watch_a_group_are_told_the_same_with_their_own_actions(listen, feed, make_caller):
+    feed.group(snapshot("shop"))
+    viewer = await sync_to_async(make_caller)("read")
+    sockets = [
+        await listen(GROUP, alike=True),
+        await listen(GROUP),
+        await listen(GROUP, token=viewer.token, alike=True),
+    ]
+    for socket in sockets:
+        await socket.next()
+    assert sorted(len(one.subscriptions) for one in feed_of("local").hub.groups["shop"].values()) == [1, 2]
+    feed.group(snapshot("shop", members=[member_view("one-1")]))
+    told = [await socket.next() for socket in sockets]
+    assert told[0] == told[1]
+    allowed = [one["changes"].pop("actions")["remove_member"]["allowed"] for one in told]
+    assert allowed == [True, True, False] and told[0] == told[2]

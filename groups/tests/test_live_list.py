@@ -256,3 +256,28 @@ async def test_it_frees_its_place(listen):
     assert feed_of("local").hub.count() == 1
     await socket.leave()
     assert feed_of("local").hub.count() == 0
+
+
+async def test_a_server_that_can_is_handed_the_same_messages_for_all(listen, feed):
+    sockets = [await listen(LIST, alike=alike) for alike in (True, True, False)]
+    for socket in sockets:
+        await socket.next()
+    ids = [feed.group(snapshot(f"g{number}")) for number in range(20)]
+    for socket in sockets:
+        told = [await socket.next() for _ in ids]
+        assert [(one["type"], one["id"], one["item"]["group_id"]) for one in told] == [
+            ("event", stream_id, f"g{number}") for number, stream_id in enumerate(ids)
+        ]
+
+
+async def test_what_waited_is_looked_at_again_when_rights_changed(listen, feed, make_caller, monkeypatch):
+    monkeypatch.setattr(live, "RIGHTS_EVERY_S", 0.0)
+    reader = await sync_to_async(make_caller)("read")
+    socket = await listen(LIST, token=reader.token, alike=True)
+    await socket.next()
+    await RoleBinding.objects.filter(user__username="caller").aupdate(group_pattern="team-*")
+    feed.group(snapshot("vault"))
+    feed.group(snapshot("team-a"))
+    assert (await socket.next())["event"]["group_id"] == "team-a"
+    (subscription,) = feed_of("local").hub.lists
+    assert feed_of("local").hub.count() == 1 and subscription.lost is None

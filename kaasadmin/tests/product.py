@@ -17,6 +17,7 @@ from redis import Redis
 from websockets.asyncio.client import connect
 
 from groups.testing.feed import FeedWriter
+from kaasadmin.processes import SOCKET_PROTOCOL
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,6 +98,7 @@ def running(valkey, data, db=4, base="", processes=1, schema=(), **variables):
 
 def _serve(env, port):
     serve = [sys.executable, "-m", "uvicorn", "kaasadmin.asgi:application", "--lifespan", "on", "--port", str(port)]
+    serve += ["--ws", SOCKET_PROTOCOL]
     # As `make up` starts it, but for the second that open sockets get.
     return subprocess.Popen([*serve, "--log-level", "warning", "--timeout-graceful-shutdown", "1"], cwd=ROOT, env=env)
 

@@ -6,6 +6,7 @@ import { number } from "./formats.js";
 import { outOfOrder, patchRow } from "./group_rows.js";
 import { keepPicked } from "./picking.js";
 import { ageOf, fetchPage, patchCells, takeOver } from "./refreshing.js";
+import { soon } from "./soon.js";
 
 const TYPED_MS = 200;
 const CALM_MS = 1500;
@@ -92,7 +93,7 @@ function takeEvent({ event, item }) {
   } else if (event.kind === "group_created") {
     waiting.created += 1;
   }
-  noteOrder();
+  soon(noteOrder);
 }
 
 function count(before, after) {

