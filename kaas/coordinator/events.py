@@ -25,7 +25,7 @@ Protocols = tuple[tuple[str, bytes], ...]
 
 
 class Join(msgspec.Struct, frozen=True, kw_only=True):
-    """JoinGroup. `fresh_id` is a new uuid4 as text; the member id made of it is used only where one must be made.
+    """JoinGroup. `fresh_id` is a new uuid4 as text, of which a member id is made for who comes without one; else empty.
 
     `requires_known_id`: the version asks a newcomer to come back with an id it was told (v4+, KIP-394).
     `can_skip_assignment`: the version can say SkipAssignment (v9+, KIP-814).

@@ -47,7 +47,7 @@ def handle(broker: Broker, request: Request) -> None:
             reason=message.reason if version >= 8 else None,
             requires_known_id=version >= 4,
             can_skip_assignment=version >= 9,
-            fresh_id=str(uuid.uuid4()),
+            fresh_id="" if message.member_id else str(uuid.uuid4()),
         )
     )
 

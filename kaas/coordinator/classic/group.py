@@ -85,6 +85,7 @@ class ClassicGroup:
 
     `assigned`: the assignments as of the last Stable, of members that have gone since too; never changed in place.
     `pending`: ids that were told and not used yet, with their deadlines. `support`: how many members have a protocol.
+    `waiting_count`: members whose Join is parked. `unsynced_count`: members that have not asked for their assignment.
     `generation` starts at 0; the first completed join gives 1. `spent`: no generation up to this one may be given again; after
     a restart it may be above `generation`, as a round may have begun that never became Stable. `reserved` is the highest
     generation that is durable as spent (a new one is answered only when it is); `reserving` the highest one on its way there.
@@ -105,6 +106,7 @@ class ClassicGroup:
     pending: dict[str, int] = field(default_factory=dict)
     support: dict[str, int] = field(default_factory=dict)
     waiting_count: int = 0
+    unsynced_count: int = 0
     rebalance: Rebalance | None = None
     assigned: dict[str, bytes] = field(default_factory=dict)
     assignment_in_flight: bool = False
@@ -125,6 +127,7 @@ class ClassicGroup:
         """The first member leads."""
         assert member.member_id not in self.members
         self.members[member.member_id] = member
+        self.unsynced_count += not member.synced
         self._count(member.protocols, 1)
         if member.instance_id is not None:
             assert member.instance_id not in self.instances
@@ -135,6 +138,7 @@ class ClassicGroup:
     def remove(self, member_id: str) -> Member:
         """Take a member out; if it led, the one that came next leads. Its parked requests are the caller's to answer."""
         member = self.members.pop(member_id)
+        self.unsynced_count -= not member.synced
         self._count(member.protocols, -1)
         if member.parked_join is not None:
             self.waiting_count -= 1
@@ -147,7 +151,7 @@ class ClassicGroup:
     def replace(self, old: Member, new: Member) -> None:
         """A new id takes the place of an old one, leadership and order of arrival included. Neither waits for anything."""
         assert new.instance_id is not None and new.instance_id == old.instance_id
-        assert not old.waits and not new.waits
+        assert not old.waits and not new.waits and old.synced == new.synced
         self._count(old.protocols, -1)
         self._count(new.protocols, 1)
         self.members = {
@@ -159,6 +163,8 @@ class ClassicGroup:
             self.leader = new.member_id
 
     def set_protocols(self, member: Member, protocols: Protocols) -> None:
+        if member.protocols == protocols:
+            return
         self._count(member.protocols, -1)
         member.protocols = protocols
         self._count(protocols, 1)
@@ -176,6 +182,17 @@ class ClassicGroup:
         if token is not None:
             self.waiting_count -= 1
         return token
+
+    def begin_syncing(self) -> None:
+        """Nobody has asked for an assignment of the generation that begins."""
+        for member in self.members.values():
+            member.synced = False
+        self.unsynced_count = len(self.members)
+
+    def mark_synced(self, member: Member) -> None:
+        """The member has asked for its assignment."""
+        self.unsynced_count -= not member.synced
+        member.synced = True
 
     def _count(self, protocols: Protocols, step: int) -> None:
         for name in {name: None for name, _ in protocols}:
@@ -268,6 +285,8 @@ class ClassicGroup:
         members = self.members.values()
         who = repr(self.group_id)
         assert self.waiting_count == len(self.waiting()), f"{who}: {self.waiting_count} wait"
+        unsynced = sum(not m.synced for m in members)
+        assert self.unsynced_count == unsynced, f"{who}: {self.unsynced_count} have not synced, {unsynced} say so"
         assert self.leader is None or self.leader in self.members, f"{who}: the leader is no member"
         assert (self.leader is None) == (not self.members), f"{who}: members without a leader"
         held = {m.instance_id: m.member_id for m in members if m.instance_id is not None}

@@ -186,8 +186,8 @@ def begin_generation(core: Core, group: ClassicGroup, now_ms: int) -> None:
     core.out.cancel_timer(timers.rebalance(group.group_id))
     core.out.set_timer(timers.sync(group.group_id), rebalance.deadline_ms)
     enter(core, group, State.COMPLETING_REBALANCE, now_ms)
+    group.begin_syncing()
     for member in group.members.values():
-        member.synced = False
         if member.is_new:
             member.is_new = False
             core.out.cancel_timer(timers.new_member(group.group_id, member.member_id))

@@ -64,9 +64,9 @@ def check_sync(core: Core, group: ClassicGroup | None, event: Sync) -> ErrorCode
 def mark_synced(core: Core, group: ClassicGroup, member: Member) -> None:
     """The timer that looks for members who never sync goes when all have."""
     if not member.synced:
-        member.synced = True
+        group.mark_synced(member)
         core.out.announce(group.group_id, MembersChanged(member_ids=(member.member_id,)))
-        if all(m.synced for m in group.members.values()):
+        if not group.unsynced_count:
             core.out.cancel_timer(timers.sync(group.group_id))
 
 
