@@ -81,7 +81,7 @@ fuzz: $(VENV)/.installed-dev ## the same random requests to Apache Kafka and our
 clients: $(VENV)/.installed-dev ## real clients of five languages and Apache's tools (ONLY='split.*')
 	@$(BIN)/python -m tests.conformance.clients $(if $(ONLY),--only $(ONLY))
 
-franz-go: $(VENV)/.installed-dev ## franz-go's own integration tests (BOOTSTRAP=host:port for another broker)
+franz-go: $(VENV)/.installed-dev ## franz-go's own integration tests (BOOTSTRAP=apache or host:port)
 	@$(BIN)/python -m tests.conformance.franz_go $(BOOTSTRAP)
 
 frames: $(VENV)/.installed-dev ## damaged requests, with the broker's memory watched (REQUESTS=…, SEED=…)

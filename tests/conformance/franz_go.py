@@ -1,6 +1,6 @@
-"""franz-go's own integration tests against a broker of ours, or any other.
+"""franz-go's own integration tests against a broker of ours, an Apache Kafka broker that is started here, or any other.
 
-python -m tests.conformance.franz_go [HOST:PORT] [--run 'TestGroup|TestTxn|TestPauseIssue|TestIssue']
+python -m tests.conformance.franz_go [apache|HOST:PORT] [--run 'TestGroup|TestTxn|TestPauseIssue|TestIssue']
 
 Groups under every balancer while members come and go, exactly-once sessions, KIP-848 where that is served. The tests come from
 the module itself and are kept in `.cache/franz-go`. All of them pass on Apache Kafka 4.2.1. The last line says how many tests,
@@ -22,6 +22,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.conformance.peers import APACHE
+from tests.support.apache import ApacheBroker
 from tests.support.broker import ROOT, BrokerProcess
 
 MODULE, VERSION = "github.com/twmb/franz-go", "v1.22.3"
@@ -54,11 +56,12 @@ def sources() -> Path:
 
 @contextlib.contextmanager
 def broker_under_test(address: str | None) -> Iterator[str]:
-    """The address that was given, or a broker of ours that lives as long as the run."""
-    if address is not None:
+    """The address that was given, or a broker that lives as long as the run: Apache's when it is named, else ours."""
+    if address not in (None, APACHE):
         yield address
         return
-    with tempfile.TemporaryDirectory(prefix="franz-go-") as folder, BrokerProcess(Path(folder) / "data") as broker:
+    make = BrokerProcess if address is None else ApacheBroker
+    with tempfile.TemporaryDirectory(prefix="franz-go-") as folder, make(Path(folder) / "data") as broker:
         yield broker.address
 
 
@@ -79,7 +82,7 @@ def play(address: str, which: str) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bootstrap", nargs="?", metavar="HOST:PORT")
+    parser.add_argument("bootstrap", nargs="?", metavar="apache|HOST:PORT")
     parser.add_argument("--run", default=TESTS, help="which tests, as `go test -run` takes it")
     options = parser.parse_args()
     with broker_under_test(options.bootstrap) as address:
