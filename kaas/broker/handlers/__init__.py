@@ -8,7 +8,7 @@ The contract of a handler module `kNN_name.py`
   other two ends. A handler neither waits nor starts a task: what takes time is given a callback.
 - Anything that a handler raises ends the connection; errors that Kafka has a code for are answered with it.
 - Handlers reach everything through `broker` (kaas.broker.broker): its groups, topics, cluster, settings, clock.
-Must not know: each other.
+Must not know: each other. What several of them share stands in a module of kaas.broker, below them.
 """
 
 from __future__ import annotations
