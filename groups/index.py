@@ -69,8 +69,8 @@ _decode_pulse = msgspec.json.Decoder(Pulse).decode
 
 class GroupRow:
     """One group as a list shows it. `order` tells one publication from another; `verdict` is what the window of the last
-    tick said, null while there is none; `last_commit_at` is the time of its newest commit, null without one. `folded` is the id
-    in small letters, for searches."""
+    tick said, null while there is none; `last_commit_at` is the time of its newest commit, `rebalanced_at` that of its last
+    rebalance, null without one. `folded` is the id in small letters, `encoded` its bytes, for searches."""
 
     __slots__ = (
         "_lag_of",
@@ -78,6 +78,7 @@ class GroupRow:
         "_total_lag",
         "committed",
         "coordinator",
+        "encoded",
         "error",
         "folded",
         "group_id",
@@ -86,6 +87,7 @@ class GroupRow:
         "member_count",
         "order",
         "protocol",
+        "rebalanced_at",
         "state",
         "topics",
         "type",
@@ -98,6 +100,7 @@ class GroupRow:
         self.group_id = listed.group_id
         folded = listed.group_id.lower()
         self.folded = self.group_id if folded == self.group_id else folded  # one copy of most
+        self.encoded = listed.group_id.encode(errors="replace")
         self.order = (listed.coordinator_epoch, listed.version, listed.at)
         self.state = sys.intern(listed.state)
         self.type = sys.intern(listed.type)
@@ -107,6 +110,7 @@ class GroupRow:
         self.committed = committed
         self.coordinator = listed.coordinator
         self.last_rebalance = listed.last_rebalance
+        self.rebalanced_at = None if listed.last_rebalance is None else listed.last_rebalance.at
         self.error = listed.error
         self.last_commit_at = max((max(part.times) for part in committed), default=None)
         self.verdict = verdict if self.member_count else None
@@ -114,26 +118,25 @@ class GroupRow:
 
     def total_lag(self) -> int | None:
         """The lag over all partitions that have one, null where none has."""
-        self._refresh_lag()
+        version = 0
+        for part in self.committed:
+            version += part.log.version
+        if version != self._lag_of:
+            self._work_out_lag(version)
         return self._total_lag
 
     def lag_status(self) -> LagStatus:
         """What the lag says of the group, now and over the window."""
-        self._refresh_lag()
+        self.total_lag()
         return self._lag_status if self.verdict is None else judged(self._lag_status, self.verdict)
 
     def ruling(self) -> Verdict | None:
         """The verdict that the status stands on, null where this moment alone gives it."""
-        self._refresh_lag()
+        self.total_lag()
         return self.verdict if self._lag_status == LagStatus.LAGGING else None
 
-    def _refresh_lag(self) -> None:
-        """Works the lag out anew when the log ends of one of the topics moved, and only then."""
-        version = 0
-        for part in self.committed:
-            version += part.log.version
-        if version == self._lag_of:
-            return
+    def _work_out_lag(self, version: int) -> None:
+        """Works the lag out anew: the log ends of one of the topics moved. `version` is the sum of their versions."""
         total, out_of_range = None, False
         for part in self.committed:
             lag, outside = part.lag()

@@ -13,10 +13,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from json import dumps
 from typing import Any
 
 from django import template
+from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -104,11 +106,12 @@ def words() -> dict[str, dict[str, dict[str, str]]]:
     return WORDS
 
 
-@register.inclusion_tag("_word.html")
-def word(kind: str, value: str) -> dict[str, str]:
+@register.simple_tag
+@lru_cache(maxsize=1_000)  # a list says the same few words hundreds of times
+def word(kind: str, value: str) -> SafeString:
     """A state as a mark and a word; one that nobody knows here is shown as it came."""
     known = WORDS[kind].get(value, {"label": value, "tone": "quiet"})
-    return {"kind": kind, **known}
+    return render_to_string("_word.html", {"kind": kind, **known})
 
 
 @register.filter
@@ -172,7 +175,8 @@ def visible(id_: str | None) -> str:
         return UNKNOWN
     if id_ == "":
         return "(the empty id)"
-    shown = "".join(_picture(mark) for mark in id_)
+    # What is printable needs no picture: most ids, as a whole.
+    shown = id_ if id_.isprintable() else "".join(_picture(mark) for mark in id_)
     inner = shown.strip(" ")
     before = len(shown) - len(shown.lstrip(" "))
     return "␣" * before + inner + "␣" * (len(shown) - before - len(inner))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils.html import escape
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,4 +83,6 @@ def test_every_state_has_a_word_and_a_tone_that_has_a_shape():
     tones = {word["tone"] for kind in console.WORDS.values() for word in kind.values()}
     assert tones <= {"good", "busy", "warning", "bad", "quiet"}
     assert set(console.WORDS["state"]) == {state.value for state in GroupState}
-    assert console.word("state", "Pondering") == {"kind": "state", "label": "Pondering", "tone": "quiet"}
+    for state, tone in (("Stable", "good"), ("Pondering", "quiet"), ("<b>", "quiet")):
+        shown = console.word("state", state)
+        assert f'data-tone="{tone}"' in shown and f"<span>{escape(state)}</span>" in shown
