@@ -9,9 +9,9 @@ Must not know: requests, sockets' protocol.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -29,7 +29,7 @@ from groups.problems import NOT_CONNECTED, Problem, not_connected
 from groups.rows import describe, event_row, topics_of
 from groups.tallies import Tallies
 from groups.times import now_ms
-from kaas.feed.reader import Entry, FeedReader
+from kaas.feed.reader import Entry, FeedReader, stream_order
 from kaas.feed.types import BrokerView, Snapshot
 
 SILENT_AFTER_MS = 5_000
@@ -53,6 +53,7 @@ class ClusterFeed:
         self.tallies = Tallies()
         self.reader = FeedReader(cluster=cluster.name, url=settings.KAAS_REDIS_URL, listener=self)
         self._named: set[str] = set()
+        self._moved = asyncio.Event()
 
     def age_ms(self, broker_id: int | None = None) -> int | None:
         """How old the data is: the time since its broker last told anything; of several the oldest that still speaks.
@@ -84,6 +85,23 @@ class ClusterFeed:
             rows.append(problem.as_dict())
         return rows
 
+    async def reached(self, stream_id: str, within_s: float) -> bool:
+        """Whether what is known here stands for this stream id too; waits for it so long."""
+        wanted = stream_order(stream_id)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while not self._stands_for(wanted):
+                    await self._moved.wait()
+        return self._stands_for(wanted)
+
+    def _stands_for(self, wanted: tuple[int, int]) -> bool:
+        return self.reader.position is not None and stream_order(self.reader.position) >= wanted
+
+    def _move(self) -> None:
+        """Wakes who waits for the reader to come further."""
+        self._moved.set()
+        self._moved = asyncio.Event()
+
     def require_loaded(self) -> None:
         """Raises Problem (503) as long as the feed was never read whole."""
         if not self.loaded:
@@ -104,6 +122,7 @@ class ClusterFeed:
         self._named = set()
         self.loaded = True
         self.hub.lose_all("resync")
+        self._move()
         # The rows stay for long: the collector need not walk tens of thousands of them again and again.
         gc.collect()
         gc.freeze()
@@ -116,6 +135,7 @@ class ClusterFeed:
             self._tell_sockets(entries, before, snapshots)
         for entry in entries:
             self._note(entry)
+        self._move()
 
     def topics_changed(self, views: Mapping[str, bytes | None]) -> None:
         for topic, view in views.items():
@@ -220,7 +240,7 @@ def forget_feeds() -> None:
     _feeds.clear()
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def running_feeds() -> AsyncIterator[None]:
     """Runs the reader of every cluster, and the judging of its groups, for as long as the block lasts."""
     work = [(name, feed_of(name)) for name in clusters()]

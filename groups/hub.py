@@ -24,6 +24,7 @@ from typing import Any, Protocol
 from groups.frames import Frames, encoded
 from groups.index import GroupRow
 from groups.rows import list_item
+from kaas.feed.reader import stream_order
 
 QUEUE_LENGTH = 1_000
 """Events that a socket may be behind before it is told `gap`."""
@@ -94,6 +95,12 @@ class Batch:
     def oldest(self) -> Order | None:
         """How new the oldest description is that something in here changes; null where nothing does."""
         return min((told.order for told in self.told if told.changes and told.order is not None), default=None)
+
+    def after(self, order: tuple[int, int]) -> Batch:
+        """What of it came after a stream id."""
+        if stream_order(self.told[0].id) > order:
+            return self
+        return Batch(self.watch, tuple(told for told in self.told if stream_order(told.id) > order))
 
     def seen_by(self, watch: Watch) -> Batch:
         """The same events for a socket that watches something else by now."""

@@ -4,9 +4,9 @@ Job: who may listen, a snapshot, then events with their stream ids, a ping each 
 Rules:
 - A page of another site gets no socket: an Origin must be our own or a trusted one, and a session without an Origin is no
   browser of ours.
-- First subscribe, then take the snapshot: an event in between is told twice rather than never.
-- `since=<stream id>` gives what was missed and then a snapshot; an id that the stream no longer reaches, or a socket that
-  fell behind, is told `gap` and starts anew from a snapshot.
+- First subscribe, then take the snapshot: what happens in between is told after it, though it may show it already.
+- `since=<stream id>` gives what was missed and then a snapshot that is no older, and tells none of that again; an id that the
+  stream no longer reaches, or a socket that fell behind, is told `gap` and starts anew from a snapshot.
 - Rights are asked again every ten seconds and whenever one changed; who lost them is cut off with 4403.
 Must not know: what the pages do with it.
 """
@@ -49,11 +49,15 @@ from groups.query import GroupQuery
 from groups.redis_store import snapshot_of
 from groups.times import iso, now_ms, with_twins
 from groups.watches import GroupWatch, ListWatch
+from kaas.feed.reader import BEGINNING, stream_order
 
 DENIED, NOT_FOUND, BAD_REQUEST, TRY_AGAIN, FAILED = 4403, 4404, 4400, 1013, 1011
 """Close codes."""
 
 PING_S = 1.0
+CATCH_UP_S = 2.0
+"""How long a snapshot waits for this process's reader, where Redis told of later events already."""
+
 RIGHTS_EVERY_S = 10.0
 
 Totals = tuple[int | None, str]
@@ -76,6 +80,7 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         self._pump: asyncio.Task | None = None
         self._principal: Principal | None = None
         self._subscription = Subscription()
+        self._replayed = stream_order(BEGINNING)
         try:
             await self._enter()
         except (Problem, ValidationError, ValueError) as refused:
@@ -173,6 +178,9 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
             if missed.gap is not None:
                 await self._send({"type": "gap", "reason": missed.gap})
             await self._send_missed(missed)
+            # The reader of this process may be behind what Redis answered just now.
+            if missed.events and await self._feed.reached(missed.events[-1][0], CATCH_UP_S):
+                self._replayed = stream_order(missed.events[-1][0])
         await self._send_snapshot()
         self._pinged_at = time.monotonic()
 
@@ -186,7 +194,7 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
             await self._begin_anew()
             return True
         for batch in batches:
-            await self._send_told(batch.seen_by(self._watch))
+            await self._send_told(batch.after(self._replayed).seen_by(self._watch))
         if time.monotonic() - self._pinged_at >= self.ping_s:
             await self._ping()
         return True

@@ -188,3 +188,9 @@ def test_a_batch_is_looked_at_again_for_who_watches_something_else_by_now():
     batch = Batch(EVERYTHING, (told("1-0", "shop"), told("2-0", "ship")))
     assert batch.seen_by(ListWatch(GroupQuery())) is batch
     assert [one.id for one in batch.seen_by(SHIP).told] == ["2-0"]
+
+
+def test_a_batch_leaves_out_what_was_told_before():
+    batch = Batch(EVERYTHING, tuple(told(f"{n}-0") for n in (1, 2, 10)))
+    assert batch.after((0, 9)) is batch
+    assert [one.id for one in batch.after((2, 0)).told] == ["10-0"] and batch.after((10, 0)).told == ()

@@ -14,6 +14,7 @@ from groups.models import RoleBinding, Token
 from groups.problems import not_connected
 from groups.testing.feed import member_view, snapshot
 from kaas.feed import keys
+from kaas.feed.reader import FeedReader
 
 LIST = "local/groups/"
 OWN = "http://testserver"
@@ -81,6 +82,50 @@ async def test_it_resumes_without_a_gap(listen, feed):
     assert {row["group_id"] for row in (await again.next())["groups"]} == {"one", "two", "three"}
     feed.group(snapshot("four"))
     assert (await again.next())["event"]["group_id"] == "four"
+
+
+@pytest.fixture
+async def held(monkeypatch):
+    """Holds back what the feed's reader has read, until this event is set."""
+    going_on, reader = asyncio.Event(), FeedReader._present
+
+    async def present(self, *given):
+        await going_on.wait()
+        return await reader(self, *given)
+
+    monkeypatch.setattr(FeedReader, "_present", present)
+    going_on.set()
+    return going_on
+
+
+async def test_a_snapshot_is_no_older_than_what_was_missed_and_nothing_is_told_twice(listen, feed, held):
+    first = await listen(LIST)
+    await first.next()
+    seen = feed.group(snapshot("one"))
+    await first.next()
+    held.clear()
+    missed = [feed.group(snapshot(name)) for name in ("two", "three")]
+    again = await listen(f"{LIST}?since={seen}")
+    assert [(await again.next())["id"] for _ in range(2)] == missed
+    held.set()
+    assert {row["group_id"] for row in (await again.next())["groups"]} == {"one", "two", "three"}
+    feed.group(snapshot("four"))
+    assert (await again.next())["event"]["group_id"] == "four"
+
+
+async def test_where_the_reader_does_not_catch_up_all_is_told_later(listen, feed, held, monkeypatch):
+    monkeypatch.setattr(live, "CATCH_UP_S", 0.01)
+    first = await listen(LIST)
+    await first.next()
+    seen = feed.group(snapshot("one"))
+    await first.next()
+    held.clear()
+    feed.group(snapshot("two"))
+    again = await listen(f"{LIST}?since={seen}")
+    assert (await again.next())["event"]["group_id"] == "two"
+    assert {row["group_id"] for row in (await again.next())["groups"]} == {"one"}
+    held.set()
+    assert (await again.next())["item"]["group_id"] == "two"
 
 
 async def test_a_trimmed_id_is_told_as_a_gap_with_a_fresh_snapshot(listen, feed):
