@@ -16,6 +16,9 @@ from groups.choices import Outcome
 from groups.fields import id_digest
 from groups.models import AuditRow
 
+OF_CLUSTERS = ("files_sweep", "job_start", "job_cancel", "job_end")
+"""Actions that may be about no group: then their row names none, though the empty id is one too."""
+
 
 @contextmanager
 def audited(

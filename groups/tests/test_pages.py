@@ -408,6 +408,10 @@ def test_the_audit_lists_what_was_done(visit, listed):
     page = words(visit("/audit/"))
     assert "admin group delete Shop-A local Done" in page
     assert "Nothing was done yet" in visit("/audit/", actor="nobody")
+    AuditRow.objects.create(actor="ann", action="job_cancel", cluster="local", outcome="done")
+    AuditRow.objects.create(actor="ann", action="group_delete", cluster="local", outcome="done")
+    page = words(visit("/audit/", actor="ann"))
+    assert "job cancel local Done" in page and "group delete (the empty id) local Done" in page
     visit("/audit/", 400, page="x")
 
 

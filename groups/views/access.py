@@ -17,6 +17,7 @@ from groups import selectors, services
 from groups.access import Principal
 from groups.api import serializers as shapes
 from groups.api.parameters import AuditParameters
+from groups.audit import OF_CLUSTERS
 from groups.choices import Role
 from groups.login import login_check, login_succeeded
 from groups.openid import provider
@@ -87,6 +88,7 @@ def audit(request: HttpRequest, principal: Principal) -> HttpResponse:
     context = {
         "rows": rows,
         "asked": asked,
+        "of_clusters": OF_CLUSTERS,
         "pages": pages(page=asked["page"], page_size=asked["page_size"], total=rows["total"]),
         "section": "audit",
     }

@@ -173,10 +173,10 @@ def test_a_page_without_a_socket_polls_and_says_so(visitor: Visitor, console: Co
     page = visitor.page("/tokens/")
     page.route_web_socket("**/ws/**", lambda socket: socket.close())
     page.goto(f"{console.url}{LIST}?search={name}")
-    expect(page.locator("#age")).to_have_attribute("data-state", "polling", timeout=10_000)
+    expect(page.locator("#age")).to_have_attribute("data-state", "polling")
     expect(page.locator("#cut-off")).to_contain_text("asks again every 3 seconds")
     console.feed.group(snapshot(name, members=[member_view("one-1")]))
-    expect(cell(page, name, "state")).to_have_text("Stable", timeout=10_000)
+    expect(cell(page, name, "state")).to_have_text("Stable")
 
 
 def test_a_console_that_is_away_is_told_while_polling(visitor: Visitor, console: Console) -> None:
@@ -189,9 +189,9 @@ def test_a_console_that_is_away_is_told_while_polling(visitor: Visitor, console:
     page.route_web_socket("**/ws/**", lambda socket: socket.close())
     page.route(f"**{LIST}*", answer)
     page.goto(f"{console.url}{LIST}?search=nobody")
-    expect(page.locator("#age")).to_have_attribute("data-state", "polling", timeout=10_000)
+    expect(page.locator("#age")).to_have_attribute("data-state", "polling")
     away = True
-    expect(page.locator("#cut-off")).to_contain_text("The console does not answer", timeout=10_000)
+    expect(page.locator("#cut-off")).to_contain_text("The console does not answer")
 
 
 def test_a_page_that_nobody_sees_rests_and_comes_back(visitor: Visitor, console: Console) -> None:
@@ -231,5 +231,5 @@ def test_lag_grows_without_any_event_of_the_group(visitor: Visitor, console: Con
     expect(cell(page, run, "total_lag")).to_have_text("10")
     page.locator(f'tr[data-key="{run}"]').evaluate("row => (row.marked = true)")
     console.feed.topic(topic, (0, 1_500))
-    expect(cell(page, run, "total_lag")).to_have_text("510", timeout=4_000)
+    expect(cell(page, run, "total_lag")).to_have_text("510")
     assert page.locator(f'tr[data-key="{run}"]').evaluate("row => row.marked"), "the row was replaced"

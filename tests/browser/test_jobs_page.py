@@ -24,10 +24,10 @@ jobs_run()
 def committed(console: Console, topic: str, *group_ids: str) -> None:
     """Groups of the real broker, without members, that committed in a topic."""
     admin = AdminClient({"bootstrap.servers": console.broker.address, "log_level": 0})
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(10)
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
     for group_id in group_ids:
         offsets = ConsumerGroupTopicPartitions(group_id, [TopicPartition(topic, 0, 0)])
-        admin.alter_consumer_group_offsets([offsets])[group_id].result(10)
+        admin.alter_consumer_group_offsets([offsets])[group_id].result(30)
     until(lambda: all(console.redis.hexists("kaas:local:groups", one) for one in group_ids))
 
 

