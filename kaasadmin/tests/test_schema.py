@@ -13,6 +13,8 @@ from groups.history import history_write
 from groups.testing.feed import last_rebalance, member_view, rebalance_record
 from groups.testing.fixtures import CLUSTER
 
+WRITES = ("post", "put", "patch", "delete")
+
 GROUP = "/api/v1/clusters/{cluster}/groups/{group}/"
 
 ADDRESSES = {
@@ -61,6 +63,15 @@ def test_every_operation_says_how_it_fails_and_has_a_name_of_its_own(schema):
     assert len(names) == len(set(names))
     for op in operations:
         assert "401" in op["responses"] and op["description"], op["operationId"]
+
+
+def test_every_write_takes_a_key_and_a_dry_run_and_can_be_refused_for_either(schema):
+    """That each does what it says here is tried in test_api_statuses."""
+    writes = [op for path in schema["paths"].values() for method, op in path.items() if method in WRITES]
+    assert len(writes) >= 20
+    for op in writes:
+        assert {"Idempotency-Key", "dry_run"} <= {given["name"] for given in op["parameters"]}, op["operationId"]
+        assert "409" in op["responses"], op["operationId"]
 
 
 def test_it_is_served_with_browsable_docs(api, admin_user, client):

@@ -17,6 +17,7 @@ from groups.testing.feed import member_view, snapshot
 from groups.testing.pages import words
 from kaas.errors import ErrorCode
 from offsets.models import ResetPlan
+from offsets.views import resets
 from offsets.views.forms import FILE_BYTES, partitions_of, plan_body, scope_topics
 
 GROUP = "/clusters/local/groups/shop/"
@@ -192,6 +193,14 @@ def test_undo_names_what_can_be_undone_and_a_reader_chooses(client, shop):
     client.post(f"{GROUP}undo/?id={older}")
     assert offsets(shop) == {("orders", 0): 4, ("orders", 1): 6}
     assert client.get(f"{GROUP}undo/", {"id": older}).status_code == 404
+
+
+def test_a_result_of_very_many_partitions_shows_what_failed_first(client, shop, monkeypatch):
+    monkeypatch.setattr(resets, "PLAN_ROWS", 1)
+    address = planned(client, strategy="earliest")
+    shop.gateway.codes["orders", 1] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    page = words(client.post(address, {"act": "apply"}))
+    assert "1 of 2 partitions, those that failed first" in page and "orders 1 6 → 0 6 Failed" in page
 
 
 def test_undo_of_a_group_with_members_says_why_not_and_what_there_is(client, shop):

@@ -24,9 +24,7 @@ from offsets.requests import topic_scope
 from offsets.services.deletion import offsets_delete as service_delete
 from offsets.services.undo import offsets_undo
 from offsets.views.forms import scope_topics
-
-UNDO_ROWS = 1_000
-"""Of what would be put back the page shows so many partitions."""
+from offsets.views.resets import PLAN_ROWS, written
 
 
 class UndoParameters(shapes.UndoRequest, PageParameters):
@@ -90,7 +88,7 @@ def undo(request: HttpRequest, principal: Principal, cluster: str, group: str) -
     chosen = asked.pop("id", None)
     backup = None if chosen is None else int(chosen)
     if request.method == "POST":
-        context = {**frame, "done": offsets_undo(principal, cluster, group_id, backup), "what": "undo"}
+        context = {**frame, **written(offsets_undo(principal, cluster, group_id, backup)), "what": "undo"}
         return show(request, principal, "offsets/result.html", context, cluster=cluster)
     rows = selectors.undo_list(principal, cluster, group_id, **asked)
     context = {
@@ -110,4 +108,4 @@ def _would(principal: Principal, cluster: str, group_id: str, backup: int | None
         if problem.kind is not WRONG_STATE:
             raise
         return {"problem": problem.as_dict(), "would": None}
-    return {"would": would, "shown": would["items"][:UNDO_ROWS]}
+    return {"would": would, "shown": would["items"][:PLAN_ROWS]}

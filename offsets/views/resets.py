@@ -41,7 +41,7 @@ HELP = {
 }
 
 PLAN_ROWS = 1_000
-"""A plan's page shows so many partitions; its file holds all of them."""
+"""A page about partitions shows so many of them."""
 
 ORDER = tuple(HELP)
 """Strategies as the page lists them: the common ones first."""
@@ -149,8 +149,14 @@ def _acted(request: HttpRequest, principal: Principal, cluster: str, group: str,
     if _is_long(selectors.plan_get(principal, cluster, group_id, plan)):
         return redirect("job", job=plan_apply_as_job(principal, cluster, group_id, plan)["job"]["id"])
     done = plan_apply(principal, cluster, group_id, plan)
-    context = {**_frame(group_id, group), "done": done, "what": "reset"}
+    context = {**_frame(group_id, group), **written(done), "what": "reset"}
     return show(request, principal, "offsets/result.html", context, cluster=cluster)
+
+
+def written(done: dict[str, Any]) -> Context:
+    """What came of a write, for its page: what failed stands first, should there be too many rows to show."""
+    rows = sorted(done["items"], key=lambda item: item["error"] is None)
+    return {"done": done, "shown": done["items"] if len(rows) <= PLAN_ROWS else rows[:PLAN_ROWS]}
 
 
 def _is_long(plan: dict[str, Any]) -> bool:
