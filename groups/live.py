@@ -36,7 +36,7 @@ from groups import control, selectors
 from groups.access import Principal, cluster_of, group_visible, require_visible
 from groups.api.base import StrictSerializer, checked
 from groups.api.parameters import GroupListParameters, group_query
-from groups.authentication import principal_again, principal_of_token, principal_of_user
+from groups.authentication import principal_of_token, principal_of_user
 from groups.changes import stable
 from groups.feeds import feed_of
 from groups.frames import ALIKE, encoded
@@ -47,6 +47,7 @@ from groups.missed import Missed, missed_since
 from groups.problems import Problem
 from groups.query import GroupQuery
 from groups.redis_store import snapshot_of
+from groups.rights import principal_since
 from groups.times import iso, now_ms, with_twins
 from groups.watches import GroupWatch, ListWatch
 from kaas.feed.reader import BEGINNING, stream_order
@@ -109,7 +110,7 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         whose = message.get("user_id")
         if self._principal is None or whose not in (None, self._principal.user_id):
             return
-        self._rights_asked_at = float("-inf")
+        self._rights_changed_at = time.monotonic()
         self._subscription.wake()
 
     async def group_changed(self, message: dict[str, Any]) -> None:
@@ -118,7 +119,7 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
     # The door
 
     async def _enter(self) -> None:
-        self._rights_asked_at = time.monotonic()
+        self._rights_asked_at, self._rights_changed_at = time.monotonic(), float("-inf")
         self._principal = await self._who()
         if self._principal is None:
             return
@@ -187,7 +188,8 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
     async def _turn(self) -> bool:
         """Sends what came; false when the socket is closed for good."""
         batches = await self._subscription.take(self.ping_s)
-        if time.monotonic() - self._rights_asked_at > RIGHTS_EVERY_S and not await self._may_stay():
+        since = max(time.monotonic() - RIGHTS_EVERY_S, self._rights_changed_at)
+        if self._rights_asked_at < since and not await self._may_stay(since):
             await self.close(DENIED)
             return False
         if self._subscription.lost is not None:
@@ -205,13 +207,12 @@ class LiveSocket(AsyncWebsocketConsumer, ABC):
         await self._send({"type": "gap", "reason": reason})
         await self._send_snapshot()
 
-    async def _may_stay(self) -> bool:
+    async def _may_stay(self, since: float) -> bool:
         try:
-            principal = await database_sync_to_async(principal_again)(self._principal, timezone.now())
+            principal, self._rights_asked_at = await principal_since(self._principal, since)
         except DatabaseError as problem:
             _log.warning("rights_not_asked", problem=str(problem))
             return True
-        self._rights_asked_at = time.monotonic()
         if principal is None or not self._still_sees(principal):
             return False
         self._principal, watch = principal, self._watch_of(principal)
