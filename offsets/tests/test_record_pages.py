@@ -44,6 +44,12 @@ def test_without_a_question_it_shows_the_first_partition(client, shop):
     assert "Records of orders 0" in words(client.get(f"{RECORDS}?topic=orders"))
 
 
+def test_far_behind_the_commit_no_line_says_what_comes_next(client, shop):
+    line = "what stands below comes next"
+    assert line not in words(client.get(f"{RECORDS}?topic=orders&partition=0&offset=8&around=2"))
+    assert line in words(client.get(f"{RECORDS}?topic=orders&partition=0&offset=5&around=2"))
+
+
 def test_where_all_is_done_the_line_stands_at_the_end(client, shop):
     page = words(client.get(f"{RECORDS}?topic=bills&partition=0"))
     assert "committed 5: what stands above is done Oldest first" in page

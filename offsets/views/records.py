@@ -75,8 +75,10 @@ def _answered(principal: Principal, cluster: str, group_id: str, values: dict[st
 
 
 def _rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The records; the first that is after the commit is marked, so that the page draws its line above it."""
-    rows, seen = [], answer["committed"] is None
+    """The records; the one that comes next is marked, so that the page draws its line above it. A place that lies far
+    behind the commit has no such line: there nothing comes next."""
+    committed, rows = answer["committed"], []
+    seen = committed is None or answer["looked_from"] > max(committed, answer["log_start"] or 0)
     for row in answer["items"]:
         is_next = not seen and row["side"] == "after"
         seen = seen or is_next

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from groups.testing.feed import snapshot
 from tests.support.broker import ROOT
-from tests.support.browser import Console, Visitor, new_id
+from tests.support.browser import Console, Visitor, new_id, violations
 from tests.support.waiting import until
 
 RUN = """
@@ -68,6 +68,7 @@ def test_groups_that_are_chosen_by_boxes_are_planned_and_reset(visitor: Visitor,
     rows = page.locator("table.plan tbody tr")
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text(f"{run}-a")
+    assert not violations(page)
     page.get_by_role("button", name="Start the job on 2 groups").click()
     page.wait_for_url("**/jobs/*/")
     subprocess.run(
@@ -75,6 +76,7 @@ def test_groups_that_are_chosen_by_boxes_are_planned_and_reset(visitor: Visitor,
     )
     expect(page.locator("#progress")).to_have_attribute("data-state", "done")
     expect(page.locator("#items")).to_contain_text("1 partition is reset and read back")
+    assert not violations(page)
 
 
 def test_rows_that_are_drawn_anew_stay_chosen(visitor: Visitor, console: Console) -> None:

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, To
 from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Page, expect
 
-from tests.support.browser import Console, Visitor, new_id
+from tests.support.browser import Console, Visitor, new_id, violations
 from tests.support.waiting import until
 
 
@@ -75,8 +75,10 @@ def test_a_reset_goes_from_the_plan_to_the_read_back_and_is_undone(
     assert committed(admin, group) == [1, 3]
 
     page.get_by_role("link", name="Undo").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Put back what was there?")
+    assert not violations(page)
     page.get_by_role("button", name="Put them back").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Put back")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("every partition reads back as asked")
     assert committed(admin, group) == [4, 6]
 
 

