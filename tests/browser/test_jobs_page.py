@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import expect
 
@@ -13,6 +14,9 @@ from groups.testing.feed import snapshot
 from tests.support.broker import ROOT
 from tests.support.browser import Console, Visitor, new_id, violations
 from tests.support.waiting import until
+
+WIDE = 1_100
+"""More partitions than one commit of the page takes."""
 
 RUN = """
 from groups.jobs.running import jobs_run
@@ -90,3 +94,44 @@ def test_rows_that_are_drawn_anew_stay_chosen(visitor: Visitor, console: Console
     expect(page.locator("#groups tbody tr")).to_have_count(2)
     expect(box).to_be_checked()
     expect(page.get_by_role("button", name="Reset 1 chosen…")).to_be_enabled()
+
+
+ONE_BATCH = """
+from groups.jobs import running
+renewals = iter([True, False])
+running._renew = lambda job: next(renewals)
+running.jobs_run()
+"""
+"""What a worker does that is interrupted after its first batch."""
+
+
+def test_a_reset_of_very_many_partitions_is_cancelled_in_the_middle_and_undone(
+    visitor: Visitor, console: Console
+) -> None:
+    name, topic = new_id(), new_id("wide")
+    admin = AdminClient({"bootstrap.servers": console.broker.address, "log_level": 0})
+    admin.create_topics([NewTopic(topic, WIDE, 1)])[topic].result(60)
+    producer = Producer({"bootstrap.servers": console.broker.address, "log_level": 0})
+    producer.produce(topic, b"one", partition=0)
+    assert producer.flush(30) == 0
+    offsets = ConsumerGroupTopicPartitions(name, [TopicPartition(topic, number, 0) for number in range(WIDE)])
+    admin.alter_consumer_group_offsets([offsets])[name].result(60)
+    until(lambda: console.redis.hexists("kaas:local:groups", name))
+
+    page = visitor.page(console.address(name, "reset/"))
+    page.get_by_label("The log's end").check()
+    page.get_by_role("button", name="Make the plan").click()
+    page.get_by_role("button", name="Apply the plan").click()
+    page.get_by_role("button", name="Start the job").click()
+    progress = page.locator("#progress")
+    expect(progress).to_contain_text("0 of 1,100")
+    console.manage("shell", "-v0", "-c", ONE_BATCH)
+    expect(progress).to_contain_text("500 of 1,100")
+    expect(page.locator("#items tbody tr").first).to_contain_text("0 became 1, which reads back.")
+    page.get_by_role("button", name="Cancel").click()
+    expect(progress).to_contain_text("500 of 1,100 partitions are done and read back, 600 were not touched.")
+    assert not violations(page)
+    page.get_by_role("link", name="Undo").click()
+    expect(page.locator("#would-title")).to_contain_text("500")
+    page.get_by_role("button", name="Put them back").click()
+    expect(page.locator("table.plan tbody tr").first).to_contain_text(re.compile(r"1\s+→\s+0\s+0\s+Done"))
