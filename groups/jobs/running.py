@@ -116,7 +116,8 @@ def _end(job: Job) -> None:
     if not Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(state=state, ended_at=timezone.now()):
         return
     before = {"job": str(job.pk), "kind": job.kind}
-    with audited(actor=job.actor, action="job_end", cluster=job.cluster, before=before) as row:
+    about = {"cluster": job.cluster, "group_id": job.params.get("group_id", "")}
+    with audited(actor=job.actor, action="job_end", **about, before=before) as row:
         row.after = {"items": job.items.count(), "failed": failed}
         row.outcome = Outcome.PARTLY if failed else Outcome.DONE
     if job.kind in partition_kinds:

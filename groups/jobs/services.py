@@ -133,7 +133,8 @@ def job_cancel(principal: Principal, job_id: uuid.UUID, *, dry_run: bool = False
     if dry_run:
         return job_row(job)
     before = {"job": str(job.pk), "kind": job.kind, "state": job.state}
-    with audited(actor=principal.actor, action="job_cancel", cluster=job.cluster, before=before):
+    about = {"cluster": job.cluster, "group_id": job.params.get("group_id", "")}
+    with audited(actor=principal.actor, action="job_cancel", **about, before=before):
         cancelled = {"state": JobState.CANCELLED, "ended_at": timezone.now()}
         if not Job.objects.filter(pk=job.pk, state__in=open_).update(**cancelled):
             raise wrong_state(f"job {job.pk}", "The job ended meanwhile.")

@@ -135,7 +135,8 @@ def _shown(offset: int | None) -> str:
 
 
 def _place(item: Item) -> Partition:
-    return item.topic or "", item.partition or 0
+    assert item.topic is not None and item.partition is not None
+    return item.topic, item.partition
 
 
 def _offset(held: Mapping[Partition, Committed], item: Item) -> int | None:
@@ -146,7 +147,8 @@ def _offset(held: Mapping[Partition, Committed], item: Item) -> int | None:
 def _over(params: Row, state: JobState) -> None:
     plan = ResetPlan.objects.filter(pk=params["plan"]).first()
     if plan is not None:
-        finish(plan, _STATUS[state], "its job was cancelled, and says what was written.")
+        why = "its job was cancelled, and says what was written." if state == JobState.CANCELLED else ""
+        finish(plan, _STATUS[state], why)
 
 
 PLAN_APPLY = PartitionKind(label="Reset offsets of a group", batch=BATCH, do=_write, over=_over)

@@ -41,18 +41,19 @@ def offsets_undo(
         raise wrong_state(f"group {group_id}", reason)
     gateway = gateway_of(cluster)
     held = gateway.offsets(group_id)
-    targets = _targets(backup_offsets(backup), held)
     if dry_run:
+        targets = _targets(backup_offsets(backup), held)
         items = [_unwritten(place, held.get(place), target) for place, target in sorted(targets.items())]
         return {"id": str(backup.pk), "outcome": WriteOutcome.NOTHING, "items": items}
     if not backup_claim(backup):
         raise wrong_state(f"group {group_id}", "Somebody else undoes this at the same time.")
+    backup.refresh_from_db()  # work that goes on may have added to it until it was claimed
     write = Write(
         actor=principal.actor,
         action="undo",
         cluster=cluster.name,
         group_id=group_id,
-        targets=targets,
+        targets=_targets(backup_offsets(backup), held),
         held=held,
         keep=False,
     )

@@ -18,7 +18,7 @@ from groups.testing.feed import member_view
 from groups.testing.fixtures import CLUSTER
 from groups.tests.test_pages import text_of, words
 from kaas.errors import ErrorCode
-from offsets.services import plan_job
+from offsets.services import plan_job, undo
 
 GROUP = f"{CLUSTER}/groups/wide/"
 PLANS = f"{GROUP}reset-plans/"
@@ -85,6 +85,7 @@ def test_it_works(api, wide):
     }
     assert api("GET", f"{PLANS}{plan['id']}/")["status"] == "applied"
     assert AuditRow.objects.filter(action="offsets_reset", outcome="done").count() == 3
+    assert [row.group_id for row in AuditRow.objects.filter(action__startswith="job_")] == ["wide", "wide"]
 
 
 def test_progress_is_seen_between_batches_and_cancel_stops_there(api, wide, monkeypatch):
@@ -117,6 +118,20 @@ def test_what_is_undone_in_the_middle_is_not_kept_twice(api, wide, monkeypatch):
     jobs_run()
     assert offsets(wide) == [4] * BATCH + [0] * (COUNT - BATCH)
     assert [len(backup.offsets) for backup in OffsetBackup.objects.all()] == [COUNT - BATCH, BATCH]
+
+
+def test_what_a_batch_writes_until_undo_claims_it_is_put_back_too(api, wide, monkeypatch):
+    begun(api)
+    one_batch(monkeypatch)
+    claim = undo.backup_claim
+
+    def claims_late(backup):
+        one_batch(monkeypatch)
+        return claim(backup)
+
+    monkeypatch.setattr(undo, "backup_claim", claims_late)
+    assert len(api("POST", f"{GROUP}undo/", {})["items"]) == 2 * BATCH
+    assert offsets(wide) == [4] * COUNT
 
 
 def test_a_worker_that_dies_after_the_write_is_found_out(api, wide, monkeypatch):
