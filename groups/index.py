@@ -15,11 +15,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 
 import msgspec
 
 from groups.choices import LagStatus
-from groups.lag.ends import NOT_KNOWN, Ends, TopicLog, TopicOffsets
+from groups.lag.ends import MOVES, NOT_KNOWN, Ends, TopicLog, TopicOffsets
 from groups.lag.states import judged, lag_status
 from groups.lag.window import Verdict
 from kaas.feed.types import BrokerView, LastRebalance, Pulse, TopicView
@@ -70,17 +71,16 @@ _decode_pulse = msgspec.json.Decoder(Pulse).decode
 class GroupRow:
     """One group as a list shows it. `order` tells one publication from another; `verdict` is what the window of the last
     tick said, null while there is none; `last_commit_at` is the time of its newest commit, `rebalanced_at` that of its last
-    rebalance, null without one. `folded` is the id in small letters, `encoded` its bytes, for searches."""
+    rebalance, null without one."""
 
     __slots__ = (
         "_lag_of",
         "_lag_status",
+        "_moves_seen",
         "_total_lag",
         "committed",
         "coordinator",
-        "encoded",
         "error",
-        "folded",
         "group_id",
         "last_commit_at",
         "last_rebalance",
@@ -98,9 +98,6 @@ class GroupRow:
         self, listed: _Listed, topics: tuple[str, ...], committed: tuple[TopicOffsets, ...], verdict: Verdict | None
     ) -> None:
         self.group_id = listed.group_id
-        folded = listed.group_id.lower()
-        self.folded = self.group_id if folded == self.group_id else folded  # one copy of most
-        self.encoded = listed.group_id.encode(errors="replace")
         self.order = (listed.coordinator_epoch, listed.version, listed.at)
         self.state = sys.intern(listed.state)
         self.type = sys.intern(listed.type)
@@ -114,15 +111,14 @@ class GroupRow:
         self.error = listed.error
         self.last_commit_at = max((max(part.times) for part in committed), default=None)
         self.verdict = verdict if self.member_count else None
-        self._lag_of = NOT_KNOWN
+        self._lag_of = self._moves_seen = NOT_KNOWN
 
     def total_lag(self) -> int | None:
         """The lag over all partitions that have one, null where none has."""
-        version = 0
-        for part in self.committed:
-            version += part.log.version
-        if version != self._lag_of:
-            self._work_out_lag(version)
+        moves = MOVES.count  # read first: what moves meanwhile is looked at the next time
+        if moves != self._moves_seen:
+            self._look_at_logs()
+            self._moves_seen = moves
         return self._total_lag
 
     def lag_status(self) -> LagStatus:
@@ -135,8 +131,11 @@ class GroupRow:
         self.total_lag()
         return self.verdict if self._lag_status == LagStatus.LAGGING else None
 
-    def _work_out_lag(self, version: int) -> None:
-        """Works the lag out anew: the log ends of one of the topics moved. `version` is the sum of their versions."""
+    def _look_at_logs(self) -> None:
+        """Works the lag out anew when the log ends of one of the topics moved, and only then."""
+        version = sum([part.log.version for part in self.committed])
+        if version == self._lag_of:
+            return
         total, out_of_range = None, False
         for part in self.committed:
             lag, outside = part.lag()
@@ -152,6 +151,33 @@ class GroupRow:
         self._total_lag, self._lag_of = total, version
 
 
+def folded(group_id: str) -> str:
+    """An id in small letters, as a search looks at it."""
+    return group_id.lower()
+
+
+def encoded(group_id: str) -> bytes:
+    """An id's bytes, as a regular expression looks at it."""
+    return group_id.encode(errors="replace")
+
+
+class Names:
+    """The ids of all groups in order, and beside each what searches look at: made together and so next to each other in
+    memory, where a walk over them takes a fraction of the time that one over the rows takes."""
+
+    def __init__(self, memberships: int, group_ids: Iterable[str]) -> None:
+        self.memberships = memberships
+        self.ids = sorted(group_ids)
+
+    @cached_property
+    def folded(self) -> list[str]:
+        return list(map(folded, self.ids))
+
+    @cached_property
+    def encoded(self) -> list[bytes]:
+        return list(map(encoded, self.ids))
+
+
 class GroupIndex:
     """Every group of one cluster that the feed told of. `judged_at` is the time of the last tick (groups.lag.judging)."""
 
@@ -165,7 +191,7 @@ class GroupIndex:
         self.states: Counter[str] = Counter()
         self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._memberships = 0
-        self._ordered: tuple[int, list[str]] = (0, [])
+        self._names = Names(0, ())
 
     def put(self, snapshot: bytes) -> GroupRow:
         """Takes over a snapshot; the row as it then stands. The feed's hash is the truth: what comes later replaces.
@@ -235,31 +261,31 @@ class GroupIndex:
 
     def page(self, first: int, last: int, *, descending: bool) -> list[GroupRow]:
         """A stretch of the rows in the order of their ids, without a look at the others."""
-        ids = self._ids()
+        ids = self.names().ids
         if descending:
             first, last = len(ids) - last, len(ids) - first
-        rows = self._there(ids[max(0, first) : max(0, last)])
+        rows = self.there(ids[max(0, first) : max(0, last)])
         return rows[::-1] if descending else rows
 
     def all(self) -> list[GroupRow]:
-        """The rows in the order of their ids, in a list that is safe to walk while the feed goes on.
+        """The rows in the order of their ids, in a list that is safe to walk while the feed goes on."""
+        return self.there(self.names().ids)
 
-        The order is kept until a group comes or goes, because sorting tens of thousands of ids takes longer than all else that
-        a list needs.
-        """
-        return self._there(self._ids())
-
-    def _ids(self) -> list[str]:
+    def names(self) -> Names:
+        """The ids in order. They are kept until a group comes or goes, because sorting tens of thousands of them takes longer
+        than all else that a list needs."""
         memberships = self._memberships  # read first: what comes while we sort makes the order out of date
-        if self._ordered[0] != memberships:
-            self._ordered = (memberships, sorted(self.rows))
-        return self._ordered[1]
+        names = self._names
+        if names.memberships != memberships:
+            names = self._names = Names(memberships, list(self.rows))
+        return names
 
     def readers_of(self, topic: str) -> list[GroupRow]:
         """The groups that read a topic or committed there, in the order of their ids."""
-        return self._there(sorted(self.readers.get(topic, ())))
+        return self.there(sorted(self.readers.get(topic, ())))
 
-    def _there(self, group_ids: Iterable[str]) -> list[GroupRow]:
+    def there(self, group_ids: Iterable[str]) -> list[GroupRow]:
+        """The rows of those ids that are there."""
         return [row for row in map(self.rows.get, group_ids) if row is not None]
 
     def _row(self, listed: _Listed, held: GroupRow | None) -> GroupRow:

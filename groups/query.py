@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from heapq import nlargest, nsmallest
 from itertools import compress
-from operator import attrgetter, eq, methodcaller
+from operator import and_, attrgetter, eq, methodcaller
 from typing import Any
 
 import re2
 
-from groups.index import GroupIndex, GroupRow
+from groups.index import GroupIndex, GroupRow, Names, encoded, folded
 from groups.problems import invalid
 
 _OPTIONS = re2.Options()
@@ -113,11 +113,11 @@ class GroupQuery:
 
     def matcher(self) -> Callable[[GroupRow], bool]:
         """The question "does this row belong to the list", made once for many rows."""
-        tests = [*self._tests(), *self._state_tests()]
+        tests = [*self._tests(), *self._name_tests(), *self._state_tests()]
         return lambda row: self.visible(row.group_id) and all(test(column(row)) for column, test in tests)
 
     def _tests(self) -> list[Test]:
-        """All filters but that of states. The cheap ones first: each sees only what the ones before it let pass."""
+        """All filters but those of names and states. The cheap ones first: each sees only what the ones before it let pass."""
         tests: list[Test] = []
         if self.group_ids is not None:
             tests.append((attrgetter("group_id"), self.group_ids.__contains__))
@@ -127,13 +127,28 @@ class GroupQuery:
             tests.append((attrgetter("coordinator"), partial(eq, self.coordinator)))
         if self.topic:
             tests.append((attrgetter("topics"), methodcaller("__contains__", self.topic)))
-        if self.search:
-            tests.append((attrgetter("folded"), methodcaller("__contains__", self.search.lower())))
-        if self.regex is not None:
-            tests.append((attrgetter("encoded"), self.regex.found_in))
         if self.min_lag is not None:
             tests.append((GroupRow.total_lag, lambda lag: (lag or 0) >= self.min_lag))
         return tests
+
+    def _name_tests(self) -> list[Test]:
+        """The filters of names, for the rows of a list that is short."""
+        tests: list[Test] = []
+        if self.search:
+            tests.append((lambda row: folded(row.group_id), methodcaller("__contains__", folded(self.search))))
+        if self.regex is not None:
+            tests.append((lambda row: encoded(row.group_id), self.regex.found_in))
+        return tests
+
+    def named(self, names: Names) -> Iterable[str]:
+        """The ids that pass the filters of names: most rows of a long list need not be looked at."""
+        found: list[Iterable[bool]] = []
+        if self.search:
+            searched = folded(self.search)
+            found.append([searched in name for name in names.folded])
+        if self.regex is not None:
+            found.append(map(self.regex.found_in, names.encoded))
+        return compress(names.ids, reduce(partial(map, and_), found)) if found else names.ids
 
     def _state_tests(self) -> list[Test]:
         return [(STATE, self.states.__contains__)] if self.states else []
@@ -142,7 +157,7 @@ class GroupQuery:
     def is_plain(self) -> bool:
         """Whether the list shows every group in the order of its id: then most of them need not be looked at."""
         by_id = self.ordering in ("group_id", "-group_id")
-        return by_id and self.visible is everything and not self.states and not self._tests()
+        return by_id and self.visible is everything and not (self.states or self._tests() or self._name_tests())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +187,10 @@ def group_rows(index: GroupIndex, query: GroupQuery) -> list[GroupRow]:
 
 
 def _matching(index: GroupIndex, query: GroupQuery) -> tuple[list[GroupRow], dict[str, int]]:
-    rows = index.readers_of(query.topic) if query.topic else index.all()
+    if query.topic:
+        rows = _passing(index.readers_of(query.topic), query._name_tests())
+    else:
+        rows = index.there(query.named(index.names()))
     if query.visible is not everything:
         rows = [row for row in rows if query.visible(row.group_id)]
     rows = _passing(rows, query._tests())

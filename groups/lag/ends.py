@@ -26,6 +26,18 @@ Ends = tuple[int, int, int]
 """Log start, log end, last stable offset."""
 
 
+class Moves:
+    """How often any log moved, counted after each: who has seen all of them need look at no log again."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+MOVES = Moves()
+
+
 class TopicLog:
     """The newest known log starts, ends and last stable offsets of one topic's partitions.
 
@@ -99,6 +111,7 @@ class TopicLog:
         self.known = False
         self.at = 0
         self.version += 1
+        MOVES.count += 1
 
     def view(self) -> TopicView:
         """The ends in the feed's own shape."""
@@ -122,6 +135,7 @@ class TopicLog:
         self.version += 1
         if not only_grew:
             self.epoch += 1
+        MOVES.count += 1
 
 
 class TopicOffsets:
