@@ -19,7 +19,7 @@ from django.utils import timezone
 from groups.audit import audited
 from groups.choices import JobState
 from groups.clusters import Cluster
-from groups.gateway import gateway_of
+from groups.gateways import gateway_of
 from groups.idempotency import KEPT
 from groups.models import Alert, Delivery, IdempotentRequest, Job, OffsetBackup, Rebalance, Token
 from groups.redis_store import redis_client

@@ -1,9 +1,9 @@
 """What the console asks of a Kafka cluster: every write, and the few reads that a write rests on.
 
-Job: the interface of a gateway, its data, and which gateway serves which cluster.
+Job: the interface of a gateway, and its data.
 Rules: one way per operation; answers are per partition wherever Kafka's are; what fails as a whole is a Problem. A gateway
 is shared by the threads of a process.
-Must not know: who asks, what is stored of it.
+Must not know: who asks, what is stored of it, which gateway serves which cluster.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from groups.clusters import Cluster
 from kaas.errors import ErrorCode
 
 Partition = tuple[str, int]
@@ -94,23 +93,3 @@ class Gateway(Protocol):
         Raises Problem (502) with the code OFFSET_OUT_OF_RANGE for an offset before the log's start or past its end.
         """
         ...
-
-
-_gateways: dict[Cluster, Gateway] = {}
-
-
-def gateway_of(cluster: Cluster) -> Gateway:
-    """The gateway of a cluster, one per process."""
-    if cluster not in _gateways:
-        from groups.kafka import KafkaGateway  # librdkafka is loaded by the first write, not by every start
-
-        _gateways[cluster] = KafkaGateway(cluster)
-    return _gateways[cluster]
-
-
-def gateway_use(cluster: Cluster, gateway: Gateway | None) -> None:
-    """Puts another gateway in a cluster's place, null takes it away again: for tests."""
-    if gateway is None:
-        _gateways.pop(cluster, None)
-    else:
-        _gateways[cluster] = gateway

@@ -19,7 +19,8 @@ from groups.audit import audited
 from groups.authentication import token_digest, token_text
 from groups.backups import backup_take, backup_void
 from groups.choices import Role
-from groups.gateway import Committed, Partition, gateway_of
+from groups.gateway import Committed, Partition
+from groups.gateways import gateway_of
 from groups.models import Token
 from groups.problems import DENIED, Problem, from_kafka, invalid, not_found, wrong_state
 from groups.rows import actions, is_live

@@ -16,7 +16,8 @@ from django.conf import settings
 from groups.access import Principal
 from groups.clusters import Cluster
 from groups.feeds import feed_of
-from groups.gateway import EARLIEST, LATEST, Record, gateway_of
+from groups.gateway import EARLIEST, LATEST, Record
+from groups.gateways import gateway_of
 from groups.problems import Problem, from_kafka, not_found
 from groups.redis_store import topic_views
 from groups.selectors import group_snapshot, listing

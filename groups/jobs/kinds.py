@@ -14,7 +14,7 @@ from typing import Any
 
 from groups.access import Principal, cluster_of, require
 from groups.choices import WITHOUT_MEMBERS, JobState, Role
-from groups.gateway import gateway_of
+from groups.gateways import gateway_of
 from groups.index import GroupRow
 from groups.problems import FAILED, NOT_FOUND, Problem
 from groups.services import group_delete

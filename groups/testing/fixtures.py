@@ -20,7 +20,7 @@ from groups.authentication import principal_of_user
 from groups.choices import Role
 from groups.clusters import clusters
 from groups.feeds import feed_of, forget_feeds
-from groups.gateway import gateway_use
+from groups.gateways import gateway_use
 from groups.models import RoleBinding
 from groups.services import token_create
 from groups.testing.feed import FeedWriter, snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groups.clusters import Cluster
-from groups.gateway import gateway_use
+from groups.gateways import gateway_use
 from groups.models import AuditRow, OffsetBackup
 from groups.problems import not_connected, timed_out
 from groups.testing.feed import member_view

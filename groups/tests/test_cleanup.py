@@ -12,7 +12,7 @@ from django.utils import timezone
 from groups import cleanup, tasks
 from groups.clusters import clusters
 from groups.feeds import feed_of
-from groups.gateway import gateway_use
+from groups.gateways import gateway_use
 from groups.models import AuditRow, FeedPosition, IdempotentRequest, OffsetBackup, Rebalance, Token
 from groups.problems import Problem, not_connected
 from groups.testing.feed import rebalance_record, snapshot

@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from groups.clusters import Cluster, clusters
-from groups.gateway import EARLIEST, LATEST, Committed, gateway_of, gateway_use
+from groups.clusters import Cluster
+from groups.gateway import EARLIEST, LATEST, Committed
 from groups.kafka import KafkaGateway
 from groups.problems import Problem
 from groups.testing.memory import MemoryGateway
@@ -225,14 +225,3 @@ def test_a_cluster_that_is_away_is_a_problem_in_time(nowhere, ask):
     with pytest.raises(Problem) as away:
         ask(nowhere)
     assert away.value.kind.status in (503, 504) and away.value.kind.retriable
-
-
-def test_each_cluster_has_one_gateway():
-    local = clusters()["local"]
-    assert gateway_of(local) is gateway_of(local)
-    memory = MemoryGateway()
-    gateway_use(local, memory)
-    assert gateway_of(local) is memory
-    gateway_use(local, None)
-    assert isinstance(gateway_of(local), KafkaGateway)
-    gateway_use(local, None)

@@ -22,7 +22,8 @@ from groups.authentication import principal_again
 from groups.choices import Role
 from groups.clusters import Cluster, clusters
 from groups.control import group_changed
-from groups.gateway import Committed, Gateway, gateway_of
+from groups.gateway import Committed, Gateway
+from groups.gateways import gateway_of
 from groups.problems import WRONG_STATE, Problem, not_found, wrong_state
 from groups.redis_store import snapshot_of
 from groups.rows import is_live

@@ -15,7 +15,8 @@ from groups.access import Principal, cluster_of, require
 from groups.audit import audited
 from groups.backups import backup_take, backup_void
 from groups.choices import Outcome, Role
-from groups.gateway import Committed, Gateway, Partition, gateway_of
+from groups.gateway import Committed, Gateway, Partition
+from groups.gateways import gateway_of
 from groups.problems import error_row, from_kafka, not_found
 from groups.redis_store import snapshot_of
 from groups.times import with_twins

@@ -16,7 +16,8 @@ from typing import Any
 from groups.access import Principal, cluster_of, require
 from groups.choices import JobState, Role
 from groups.clusters import Cluster
-from groups.gateway import Committed, Gateway, Partition, gateway_of
+from groups.gateway import Committed, Gateway, Partition
+from groups.gateways import gateway_of
 from groups.jobs.kinds import Item, PartitionKind, Result
 from groups.jobs.services import job_begin
 from groups.problems import FAILED, Problem, wrong_state

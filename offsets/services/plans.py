@@ -21,7 +21,8 @@ from groups.choices import Role
 from groups.clusters import Cluster
 from groups.control import group_changed
 from groups.fields import id_digest
-from groups.gateway import Committed, Gateway, Partition, gateway_of
+from groups.gateway import Committed, Gateway, Partition
+from groups.gateways import gateway_of
 from groups.problems import Problem, wrong_state
 from groups.redis_store import snapshot_of
 from offsets.choices import PlanStatus, WriteOutcome

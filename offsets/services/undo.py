@@ -14,7 +14,8 @@ from groups.access import Principal, cluster_of, require
 from groups.backups import backup_claim, backup_offsets, backup_release, backups_usable
 from groups.choices import Role
 from groups.clusters import Cluster
-from groups.gateway import Committed, Partition, gateway_of
+from groups.gateway import Committed, Partition
+from groups.gateways import gateway_of
 from groups.models import OffsetBackup
 from groups.problems import Problem, not_found, wrong_state
 from groups.redis_store import snapshot_of

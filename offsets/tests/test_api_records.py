@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from groups.clusters import clusters
-from groups.gateway import gateway_use
+from groups.gateways import gateway_use
 from groups.testing.feed import member_view
 from groups.testing.fixtures import CLUSTER, World
 from groups.testing.memory import MemoryGateway
