@@ -8,6 +8,7 @@ Must not know: operations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -161,7 +162,7 @@ def _lifelike(shape: Schema, components: Schema, name: str) -> Iterator[Any]:
             fits = value in shape["enum"]
         elif "type" in shape:
             fits = isinstance(value, _PYTHON_TYPES[shape["type"]]) and shape.get("format") in (None, *_FITTING)
-            fits = fits and _holds(value, shape, components)
+            fits = fits and _holds(value, shape, components) and _matches(value, shape)
         else:
             fits = True
         if fits:
@@ -169,6 +170,11 @@ def _lifelike(shape: Schema, components: Schema, name: str) -> Iterator[Any]:
 
 
 _FITTING = ("uuid", "int32", "int64")
+
+
+def _matches(value: Any, shape: Schema) -> bool:
+    """Whether a text is of the form that its shape asks for."""
+    return "pattern" not in shape or re.search(shape["pattern"], value) is not None
 
 
 def _holds(value: Any, shape: Schema, components: Schema) -> bool:
