@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 
 from groups.alerts.evaluation import alerts_evaluate
 from groups.models import AlertRule, Delivery, Webhook
@@ -13,13 +12,11 @@ ALERTS = "/alerts/"
 
 
 @pytest.fixture
-def client(admin_user, world):
-    client = Client()
-    client.force_login(admin_user)
+def client(admin_client, world):
     world.topic("orders", 10)
     world.group("shop", {("orders", 0): 1})
     world.read()
-    return client
+    return admin_client
 
 
 def shown(response, status=200):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 
 from groups.jobs.running import jobs_run
 from groups.models import Job
@@ -13,14 +12,12 @@ DELETE = "/clusters/local/groups-delete/"
 
 
 @pytest.fixture
-def client(admin_user, world):
-    client = Client()
-    client.force_login(admin_user)
+def client(admin_client, world):
     world.topic("orders", 10)
     for name in ("old-1", "old-2", "shop"):
         world.group(name, {("orders", 0): 1})
     world.read()
-    return client
+    return admin_client
 
 
 def shown(response, status=200):

@@ -45,11 +45,8 @@ def live(world):
 
 
 @pytest.fixture
-def client(admin_user):
-    """An administrator."""
-    client = Client()
-    client.force_login(admin_user)
-    return client
+def client(admin_client):
+    return admin_client
 
 
 def planned(client: Client, **form: str) -> str:

@@ -24,11 +24,8 @@ def shop(world):
 
 
 @pytest.fixture
-def client(admin_user):
-    """An administrator."""
-    client = Client()
-    client.force_login(admin_user)
-    return client
+def client(admin_client):
+    return admin_client
 
 
 def test_it_works(client, shop):

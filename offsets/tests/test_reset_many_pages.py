@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 
 from groups.jobs.running import jobs_run
 from groups.models import Job
@@ -30,10 +29,8 @@ def groups(world):
 
 
 @pytest.fixture
-def client(admin_user):
-    client = Client()
-    client.force_login(admin_user)
-    return client
+def client(admin_client):
+    return admin_client
 
 
 def offsets(world, group_id):
