@@ -23,6 +23,7 @@ PART = {"$ref": "#/components/schemas/Part"}
         ({"type": "string", "format": "date-time"}, "expires_at", "2099-12-31T12:00:00.000+00:00"),
         ({"type": "string", "format": "date-time"}, "topic", "2026-01-31T12:00:00.000+00:00"),
         ({"type": "string", "nullable": True}, "error", None),
+        ({"type": "string", "pattern": "^[0-9]+$"}, "id", "1"),
         ({"type": "string"}, "error", "text"),
         ({"$ref": "#/components/schemas/Colour"}, "state", "red"),
         ({"allOf": [PART], "nullable": True}, "part", {"topic": "orders", "n": 1}),

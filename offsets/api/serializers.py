@@ -150,7 +150,7 @@ class UndoList(Listing):
 class UndoRequest(StrictSerializer):
     """Which of them; the newest when left out."""
 
-    id = serializers.RegexField(r"\A[0-9]{1,18}\Z", required=False)
+    id = serializers.RegexField("^[0-9]{1,18}$", required=False)
 
 
 class OffsetDeletion(StrictSerializer):
