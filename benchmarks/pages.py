@@ -15,6 +15,7 @@ import random
 import statistics
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -72,12 +73,19 @@ def answers_ms(console: Console, session: requests.Session, path: str, rounds: i
 
 def asked(console: Console, session: requests.Session, what: str, path: str, rounds: int) -> None:
     """Prints how long the answers took, and how much of that the web process worked."""
-    before = worked_ms()
-    figures = list(answers_ms(console, session, path, rounds))
-    cpu = (worked_ms() - before) / rounds
+    worked: Counter[int] = Counter()  # in milliseconds, by the place of what was asked
+    figures, before = [], worked_ms()
+    for number, took in enumerate(answers_ms(console, session, path, rounds)):
+        figures.append(took)
+        worked[number % len(QUERIES)] += (now := worked_ms()) - before
+        before = now
+    cpu, (dearest, most) = worked.total() / rounds, worked.most_common(1)[0]
     parts = statistics.quantiles(figures, n=100)
     said = f"p50 {parts[49]:6.1f} ms   p95 {parts[94]:6.1f} ms ({parts[94] / PAGE_CLAIM_MS:.2f} of the claim)"
-    print(f"{what:<36} {said}   {cpu:.1f} ms of processor time each")
+    print(
+        f"{what:<36} {said}   {cpu:.1f} ms of processor time each, {most / rounds * len(QUERIES):.0f} ms the dearest:"
+    )
+    print(f"    {QUERIES[dearest]}")
 
 
 def worked_ms() -> float:
