@@ -2,7 +2,7 @@
 
 Job: take all entries that wait, write and flush them at once, report how far it got.
 Rules: entries are written in the order in which they were given, and only once they are handed over: whoever appends
-says when a round of appending is through, so that the thread is woken once per round. While a flush runs, later
+says when enough has gathered, so that the thread is woken once for all of it. While a flush runs, later
 rounds gather for the next one, so the busier the broker, the more entries share a flush. Nothing is retried: a batch
 that fails is reported as failed.
 Must not know: asyncio; `report` is called from this thread, and the event loop is woken by whoever passed it in.
