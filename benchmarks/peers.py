@@ -2,27 +2,34 @@
 
 Job: both brokers for a script; medians and ratios of what it measures on each.
 Rules: one machine does everything and its speed drifts, so only what was measured in one run, in turns, is compared. The first
-round of each broker warms it up and does not count. A ratio above 1 means that ours is better, whichever way is better.
+round of each broker warms it up and does not count. Nothing is measured while a broker still works on what came before: a JVM
+compiles and collects for a while, ours writes checkpoints. A ratio above 1 means that ours is better, whichever way is better.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import os
 import resource
 import statistics
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import uvloop
 
 from benchmarks.kfake import KfakeBroker
 from tests.conformance.peers import AS_APACHE
 from tests.support.apache import ApacheBroker
 from tests.support.broker import BrokerProcess
+
+REST_SHARE, REST_LOOK_S, REST_AT_MOST_S = 0.05, 0.4, 10.0
+"""A broker rests when it takes less than this share of a processor."""
 
 OURS, APACHE = "ours", "apache"
 Peer = BrokerProcess | ApacheBroker | KfakeBroker
@@ -104,10 +111,28 @@ async def alternate(peers: Mapping[str, Peer], measure: Measure, rounds: int, wa
     for number in range(warm_ups + rounds):
         order = list(peers) if number % 2 == 0 else list(reversed(peers))
         for name in order:
+            await at_rest(peers.values())
             value = await measure(peers[name])
             if number >= warm_ups:
                 seen[name].append(value)
     return {name: statistics.median(values) for name, values in seen.items()}
+
+
+async def at_rest(peers: Iterable[Peer]) -> None:
+    """Until all of them together use next to nothing of a processor; not for ever."""
+    deadline_s = time.monotonic() + REST_AT_MOST_S
+    while time.monotonic() < deadline_s:
+        before_s, began_s = worked_s(peers), time.monotonic()
+        await asyncio.sleep(REST_LOOK_S)
+        if worked_s(peers) - before_s < REST_SHARE * (time.monotonic() - began_s):
+            return
+
+
+def worked_s(peers: Iterable[Peer]) -> float:
+    """Processor time of brokers and of what they started, in seconds."""
+    processes = [psutil.Process(peer.pid) for peer in peers]
+    times = [one.cpu_times() for first in processes for one in (first, *first.children(recursive=True))]
+    return sum(each.user + each.system for each in times)
 
 
 def options(about: str | None, **defaults: float) -> argparse.Namespace:
