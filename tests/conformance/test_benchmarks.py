@@ -65,16 +65,28 @@ def test_groups_are_made_listed_and_described(broker):
     assert asyncio.run(list_ms(broker)) > 0 and asyncio.run(describe_all(groups)(broker)) > 0
 
 
-def test_medians_are_of_rounds_that_alternate_and_warm_ups_do_not_count():
-    asked = []
+def test_medians_are_of_rounds_that_alternate_and_warm_ups_do_not_count(monkeypatch):
+    asked, rests = [], []
+
+    async def at_rest(brokers):
+        rests.append((list(brokers), len(asked)))
 
     async def measure(peer):
         asked.append(peer)
         return float(len(asked))
 
+    monkeypatch.setattr(peers, "at_rest", at_rest)
     medians = asyncio.run(peers.alternate({OURS: OURS, APACHE: APACHE}, measure, rounds=3))
+    assert rests == [([OURS, APACHE], before) for before in range(8)]
     assert asked == [OURS, APACHE, APACHE, OURS, OURS, APACHE, APACHE, OURS]
     assert medians == {OURS: 5.0, APACHE: 6.0}
+
+
+def test_what_brokers_and_their_children_work_is_counted(broker):
+    before_s = peers.worked_s([broker])
+    asyncio.run(load.repeat(broker.address, "commit", 2, 1, 0.3))
+    assert peers.worked_s([broker]) > before_s > 0
+    asyncio.run(peers.at_rest([broker]))
 
 
 def test_a_ratio_above_one_means_that_ours_is_better(capsys):
