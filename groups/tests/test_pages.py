@@ -15,6 +15,7 @@ from groups.choices import Role
 from groups.history import history_write
 from groups.keys import key_of
 from groups.models import AuditRow, RoleBinding, Token
+from groups.problems import FAILED, Problem
 from groups.testing.feed import last_rebalance, member_view, offset_view, rebalance_record, snapshot
 from groups.times import now_ms
 from kaas.feed.types import RebalanceView
@@ -383,6 +384,18 @@ def test_topics_and_who_reads_them(visit, listed):
     assert "2 groups read this topic" in page and "Shop-A" in page and "shop-b" in page
     assert "Partitions 2, 20 records in their logs" in page and "0 0 10 10 1 0 10 10" in page
     visit("/clusters/local/topics/nowhere/", 404)
+
+
+def test_a_topic_page_asks_the_cluster_nothing(visit, listed):
+    """Without the right to list groups there was no topic page at all.
+
+    https://github.com/obsidiandynamics/kafdrop/issues/373
+    https://github.com/provectus/kafka-ui/issues/928
+    """
+    listed.gateway.failing = Problem(kind=FAILED, resource="cluster local", message="Group authorization failed.")
+    page = words(visit("/clusters/local/topics/orders/"))
+    assert "2 groups read this topic" in page and "0 0 10 10 1 0 10 10" in page
+    assert listed.gateway.calls == []
 
 
 def test_a_topic_that_is_gone_is_marked(visit, world):

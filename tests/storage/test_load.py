@@ -131,6 +131,11 @@ def test_the_newest_epoch_is_that_of_anything_on_the_volume(volume):
 
 
 def test_a_tombstone_in_the_journal_ends_what_checkpoints_hold(volume):
+    """Readers of offsets that met a tombstone died of it.
+
+    https://github.com/yahoo/CMAK/issues/494
+    https://github.com/yahoo/CMAK/issues/643
+    """
     volume.checkpoint(Change("g", 1, stable(3)), commit(2, 5))
     path = volume.journal(Change("g", 3, DELETED))
     found = volume.load()
