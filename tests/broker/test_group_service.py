@@ -1,5 +1,6 @@
 """The coordinator's shell: events in, effects carried out, on a real journal."""
 
+import asyncio
 import json
 import os
 import threading
@@ -7,7 +8,7 @@ import threading
 import pytest
 
 from kaas.broker.clock import Clock
-from kaas.broker.group_service import GroupService
+from kaas.broker.group_service import GATHERING_ROUNDS, GroupService
 from kaas.broker.settings import parse
 from kaas.coordinator import events
 from kaas.coordinator.events import CommitRow
@@ -98,6 +99,25 @@ async def test_a_commit_is_answered_when_it_is_durable_and_survives_a_crash(live
     assert await first.code_of("one") == 0
     second = await lives()
     assert second.offset() == 7
+
+
+async def test_what_a_few_rounds_of_the_loop_bring_shares_a_flush(lives, monkeypatch):
+    life = await lives()
+    handed, hand_over = [], life.groups._writer.hand_over
+
+    def watched():
+        handed.append(life.groups.coordinator.out.seq)
+        hand_over()
+
+    monkeypatch.setattr(life.groups._writer, "hand_over", watched)
+    for turn in range(GATHERING_ROUNDS):
+        life.commit(f"{turn}", partition=turn)
+        await asyncio.sleep(0)
+    assert [await life.code_of(f"{turn}") for turn in range(GATHERING_ROUNDS)] == [0] * GATHERING_ROUNDS
+    assert handed == [GATHERING_ROUNDS]
+    life.commit("alone")
+    assert await life.code_of("alone") == 0
+    assert handed == [GATHERING_ROUNDS, GATHERING_ROUNDS + 1]
 
 
 async def test_events_that_come_while_one_is_handled_wait_for_it(lives):
