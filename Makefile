@@ -13,7 +13,7 @@ EXAMPLES ?= 500
 SOCKETS ?= 10000
 CLAIMS ?= requests rebalance_time records listing latency startup cpu
 
-.PHONY: help up stop token demo test check format lock docs tour simulate schemathesis sockets \
+.PHONY: help up stop token demo test check format lock docs tour pictures simulate schemathesis sockets \
 	oracle fuzz clients franz-go frames crash bench performance clean
 
 help: ## this list
@@ -62,6 +62,9 @@ lock: $(VENV)/.installed-dev ## pin versions anew from pyproject.toml
 
 tour: $(VENV)/.installed-dev ## make the pictures of docs/TOUR.md anew
 	@$(BIN)/python -m tests.tour
+
+pictures: $(VENV)/.installed-dev ## a picture of every page, wide and narrow, light and dark
+	@$(BIN)/python -m tests.pictures
 
 docs: $(VENV)/.installed-dev ## write the generated pages of docs/ anew
 	@$(BIN)/python manage.py docs
