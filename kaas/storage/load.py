@@ -76,8 +76,8 @@ class Loaded:
 
     `transactions`: transactional id to its newest record and the (epoch, version) of that. `broken` and
     `broken_transactions` have those whose state cannot be read. `faults`: sentences for the log. `needed`: by journal
-    file. `newest_epoch`: the highest coordinator epoch that anything was written in; what is written from now on must
-    have a higher one.
+    file, this broker's own all among them: one that nobody needs may go. `newest_epoch`: the highest coordinator epoch
+    that anything was written in; what is written from now on must have a higher one.
     """
 
     groups: dict[str, Group] = field(default_factory=dict)
@@ -99,10 +99,14 @@ class _Covered:
 
 @dataclass(slots=True)
 class _Journals:
-    """What the journals hold: records with the files they are in, and changes that are lost, with the reason."""
+    """What the journals hold: records with the files they are in, and changes that are lost, with the reason.
+
+    `kept`: files with an entry that could not be read, which are never dropped: a later version may read it.
+    """
 
     records: list[tuple[Entry, Record, Path]] = field(default_factory=list)
     lost: list[tuple[Entry, str]] = field(default_factory=list)
+    kept: set[Path] = field(default_factory=set)
 
 
 class Loader:
@@ -128,6 +132,8 @@ class Loader:
             self._apply_entry(entry, record, path)
         for entry, reason in journals.lost:
             self._lost(entry, reason)
+        for path in journals.kept:
+            self.found.needed.pop(path, None)
         for group_id in [group_id for group_id in self.found.groups if group_id in self.found.broken]:
             del self.found.groups[group_id]
         for name in [name for name in self.found.transactions if name in self.found.broken_transactions]:
@@ -158,12 +164,17 @@ class Loader:
         if own and any(isinstance(item, Fault) and not item.torn for item in items) and name_before(path) is None:
             path = set_aside(path)
             self.found.faults.append(f"a journal file was set aside as {path.name}")
+        if own:
+            self.found.needed[path] = (
+                Needs()
+            )  # it goes, unless something in it turns out to be newer than the checkpoints
         for item in items:
             if isinstance(item, Entry):
                 try:
                     found.records.append((item, records.decode(item.body), path))
                 except ValueError as problem:
                     found.lost.append((item, f"an entry of {path.name} cannot be read: {problem}"))
+                    found.kept.add(path)
 
     def _faulty(self, fault: Fault, found: _Journals, *, own: bool) -> None:
         if fault.torn:

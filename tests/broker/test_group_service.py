@@ -101,6 +101,16 @@ async def test_a_commit_is_answered_when_it_is_durable_and_survives_a_crash(live
     assert second.offset() == 7
 
 
+async def test_many_lives_do_not_leave_a_journal_file_each(lives, tmp_path):
+    for number in range(1, 6):
+        life = await lives()
+        life.commit("one", number)
+        assert await life.code_of("one") == 0
+        await life.groups.stop()
+    files = sorted((tmp_path / "__journal" / "1").iterdir())
+    assert len(files) <= 2 and life.offset() == 5
+
+
 async def test_what_a_few_rounds_of_the_loop_bring_shares_a_flush(lives, monkeypatch):
     life = await lives()
     handed, hand_over = [], life.groups._writer.hand_over

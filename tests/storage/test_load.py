@@ -91,6 +91,23 @@ def test_what_is_newer_than_the_checkpoint_is_applied_and_what_is_older_is_not(v
     assert found.needed == {path: Needs({"g": (1, 3)})}
 
 
+def test_a_journal_file_of_ours_that_the_checkpoints_cover_is_needed_by_nobody(volume):
+    """Otherwise each life would leave one behind, and each start would read them all."""
+    path = volume.journal(commit(1, 10))
+    other = volume.journal(commit(1, 10), broker="2")
+    volume.checkpoint(commit(1, 10))
+    found = volume.load()
+    assert offset(found) == 10 and found.needed == {path: Needs()} and other.exists()
+
+
+def test_a_journal_file_with_an_entry_of_a_later_version_is_never_dropped(volume):
+    path = volume.journal(commit(1, 10))
+    path.write_bytes(path.read_bytes() + encode_entry("g", 1, 2, b"of the future"))
+    volume.checkpoint(commit(1, 10))
+    found = volume.load()
+    assert "g" in found.broken and path not in found.needed
+
+
 def test_the_two_files_of_a_group_may_be_of_different_age(volume):
     changes = [
         Change("g", 1, stable(3)),

@@ -45,7 +45,7 @@ def test_the_newest_record_of_journals_and_files_counts(volume):
     assert found.needed == {path: Needs(transactions={"pay": (1, 5)})}
     volume.write(job(6))
     found = volume.load()
-    assert found.transactions == {"pay": (state(6), (1, 6))} and found.needed == {}
+    assert found.transactions == {"pay": (state(6), (1, 6))} and found.needed == {path: Needs()}
 
 
 def test_a_file_of_an_older_epoch_does_not_replace_a_newer_one(volume):
