@@ -24,12 +24,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import psutil
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.live_load import Load, change_groups, load, read_all
 from kaas.consumer.connection import Connection
 from tests.support.browser import Console, Visitor, chromium
+from tests.support.process import processor_s
 
 GROUP = "event-to-dom"
 JOIN, LEAVE = 11, 13
@@ -79,11 +79,11 @@ def measure(console: Console, visitor: Visitor, given: argparse.Namespace) -> li
     with ExitStack() as loads:
         meanwhile = list(further(console, page, given, loads))
         page.evaluate("window.delays.length = 0")
-        worked = worked_s(console)
+        worked = processor_s(console.web_pid)
         began = time.monotonic()
         while len(delays := page.evaluate("window.delays")) < given.drawings:
             asyncio_thread(churn(console.broker.port, 10))
-        share = (worked_s(console) - worked) / (time.monotonic() - began)
+        share = (processor_s(console.web_pid) - worked) / (time.monotonic() - began)
         for what, one in meanwhile:
             print(f"{what}: {one.per_s():,.0f} per s")
     print(f"the web process used {100 * share:.0f} % of a processor")
@@ -100,12 +100,6 @@ def further(console: Console, page: Page, given: argparse.Namespace, loads: Exit
     if given.background_events_per_s:
         changes = load(change_groups, console.environment["REDIS_URL"], given.background_events_per_s)
         yield "events of other groups", loads.enter_context(changes)
-
-
-def worked_s(console: Console) -> float:
-    """Processor time that the web process has used, in seconds."""
-    times = psutil.Process(console.web_pid).cpu_times()
-    return times.user + times.system
 
 
 def asyncio_thread(work: Any) -> None:

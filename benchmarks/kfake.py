@@ -13,10 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import psutil
-
 from tests.support.broker import ROOT, answers
 from tests.support.ports import free_port
+from tests.support.process import LocalBroker
 from tests.support.require import require
 from tests.support.waiting import until
 
@@ -40,29 +39,18 @@ def program() -> Path:
     return built
 
 
-class KfakeBroker:
+class KfakeBroker(LocalBroker):
     """`with KfakeBroker() as broker: ...broker.address...`"""
 
     def __init__(self) -> None:
-        self.port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def address(self) -> str:
-        """host:port."""
-        return f"127.0.0.1:{self.port}"
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None, "not started"
-        return self._process.pid
+        super().__init__(free_port())
 
     def held_bytes(self) -> int:
         """Resident memory after what is not in use went back to the system."""
         assert self._process is not None and self._process.stdout is not None, "not started"
         self._process.send_signal(signal.SIGUSR1)
         self._process.stdout.readline()
-        return int(psutil.Process(self.pid).memory_info().rss)
+        return self.resident_bytes()
 
     def __enter__(self) -> Self:
         command = [str(program()), str(self.port)]

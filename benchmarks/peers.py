@@ -20,7 +20,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
 import uvloop
 
 from benchmarks.kfake import KfakeBroker
@@ -130,9 +129,7 @@ async def at_rest(peers: Iterable[Peer]) -> None:
 
 def worked_s(peers: Iterable[Peer]) -> float:
     """Processor time of brokers and of what they started, in seconds."""
-    processes = [psutil.Process(peer.pid) for peer in peers]
-    times = [one.cpu_times() for first in processes for one in (first, *first.children(recursive=True))]
-    return sum(each.user + each.system for each in times)
+    return sum(peer.cpu_s() for peer in peers)
 
 
 def options(about: str | None, **defaults: float) -> argparse.Namespace:

@@ -8,7 +8,8 @@ Must not know: the cluster.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from django.utils import timezone
@@ -103,14 +104,20 @@ def ended(plan: ResetPlan) -> Problem:
     return wrong_state(f"plan {plan.id}", said.get(status, otherwise))
 
 
-def claim(plan: ResetPlan) -> None:
-    """Claims a planned plan for applying it.
+@contextmanager
+def claiming(plan: ResetPlan) -> Iterator[None]:
+    """Claims a plan for a block that writes nothing; a Problem in it gives the plan back, as it may still come to fit.
 
     Raises Problem (409) when it is not (or no longer) to be applied.
     """
     if not claimed(plan, PlanStatus.PLANNED):
         plan.refresh_from_db()
         raise ended(plan)
+    try:
+        yield
+    except Problem:
+        finish(plan, PlanStatus.PLANNED)
+        raise
 
 
 def claimed(plan: ResetPlan, expected: PlanStatus) -> bool:

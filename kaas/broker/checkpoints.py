@@ -111,7 +111,7 @@ class Checkpoints:
         self._round, failed = self._due(), False
         try:
             while self._round and not failed:
-                failed = await self._write_batch(JOBS_PER_BATCH)
+                failed = await self._write_batch()
             self._drop_files()
         finally:
             self._round.clear()
@@ -119,9 +119,9 @@ class Checkpoints:
             if self._offsets or self._membership or self._deleted or self._transactions:
                 self._arm()
 
-    async def _write_batch(self, most: int) -> bool:
+    async def _write_batch(self) -> bool:
         """The next jobs of the round; whether some of them failed."""
-        jobs, files = self._batch(most)
+        jobs, files = self._batch()
         done = await self._writer.write(jobs, files) if jobs else []
         return self._written(done)
 
@@ -130,13 +130,13 @@ class Checkpoints:
         kinds = (("id", self._transactions), ("deleted", self._deleted), ("group", groups))
         return deque((kind, key) for kind, keys in kinds for key in keys)
 
-    def _batch(self, most: int) -> tuple[list[Job | TransactionJob], list[Files]]:
+    def _batch(self) -> tuple[list[Job | TransactionJob], list[Files]]:
         """What this round writes next, each group as it is now."""
         make = {"id": self._transaction_job, "deleted": self._deleted_job, "group": self._group_job}
         jobs: list[Job | TransactionJob] = []
         batch: list[Files] = []
         size_bytes = 0
-        while self._round and len(jobs) < most and size_bytes < BYTES_PER_BATCH:
+        while self._round and len(jobs) < JOBS_PER_BATCH and size_bytes < BYTES_PER_BATCH:
             kind, key = self._round.popleft()
             job = make[kind](key)
             if job is not None:
@@ -155,9 +155,8 @@ class Checkpoints:
             return Job(group_id=group_id, epoch=epoch, version=version, deleted=(at, why))
         if group_id not in self._offsets and group_id not in self._membership:
             self._round.append(("group", group_id))
-        self._offsets[group_id] = self._membership[group_id] = (
-            None  # made anew: both files are to say nothing of its past
-        )
+        # It was made anew: both files are to say nothing of its past.
+        self._offsets[group_id] = self._membership[group_id] = None
         return None
 
     def _group_job(self, group_id: str) -> Job | None:
@@ -167,16 +166,7 @@ class Checkpoints:
         group = self._coordinator.groups.get(group_id)
         if group is None or not (offsets or membership):
             return None
-        return Job(
-            group_id=group_id,
-            epoch=group.epoch,
-            version=group.version,
-            offsets=group.offsets if offsets else None,
-            staged=group.staged,
-            membership=membership,
-            stored=group.stored,
-            reserved=group.classic.reserved,
-        )
+        return Job.of(group, offsets=offsets, membership=membership)
 
     def _written(self, done: list[Done]) -> bool:
         """Note what became of a batch; whether some of it failed."""
@@ -234,5 +224,5 @@ class Checkpoints:
             self._handle = None
         self._round = self._due()
         while self._round:
-            await self._write_batch(JOBS_PER_BATCH)
+            await self._write_batch()
         await self._writer.stop()

@@ -62,7 +62,7 @@ class Core:
 
     def unavailable(self, group_id: str) -> ErrorCode:
         """Why no request about this group can be taken at all, or NONE."""
-        if self.loading or (self.broken and group_id in self.broken):
+        if self.is_loading(group_id):
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         group = self.groups.get(group_id)
         if group is not None and group.deleting:  # as good as Dead: a group of this name will be another one

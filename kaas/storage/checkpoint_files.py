@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from kaas.coordinator.group import Group
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import GroupEmpty, GroupStable
 from kaas.storage.files import exclusive, flush_folder, read_whole, set_aside, write_whole
@@ -51,6 +52,20 @@ class Job:
     stored: GroupStable | GroupEmpty | None = None
     reserved: int = 0
     deleted: tuple[int, str] | None = None
+
+    @classmethod
+    def of(cls, group: Group, *, offsets: bool, membership: bool) -> Job:
+        """A group as it is now; of its two files those that are due. Nothing is copied: ask for `files` at once."""
+        return cls(
+            group_id=group.group_id,
+            epoch=group.epoch,
+            version=group.version,
+            offsets=group.offsets if offsets else None,
+            staged=group.staged,
+            membership=membership,
+            stored=group.stored,
+            reserved=group.classic.reserved,
+        )
 
     @property
     def order(self) -> tuple[int, int]:

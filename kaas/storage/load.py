@@ -164,10 +164,8 @@ class Loader:
         if own and any(isinstance(item, Fault) and not item.torn for item in items) and name_before(path) is None:
             path = set_aside(path)
             self.found.faults.append(f"a journal file was set aside as {path.name}")
-        if own:
-            self.found.needed[path] = (
-                Needs()
-            )  # it goes, unless something in it turns out to be newer than the checkpoints
+        if own:  # the file goes, unless something in it turns out to be newer than the checkpoints
+            self.found.needed[path] = Needs()
         for item in items:
             if isinstance(item, Entry):
                 try:

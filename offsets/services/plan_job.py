@@ -24,7 +24,7 @@ from groups.problems import FAILED, Problem, wrong_state
 from groups.redis_store import snapshot_of
 from offsets.choices import PlanStatus
 from offsets.models import ResetPlan
-from offsets.plan_life import claim, finish, plan_find, require_open, why_group_not
+from offsets.plan_life import claiming, finish, plan_find, require_open, why_group_not
 from offsets.services.plans import require_unchanged
 from offsets.writing import Write, write_offsets
 
@@ -58,13 +58,9 @@ def plan_apply_as_job(
         require_open(plan)
         require_unchanged(cluster, plan, gateway)
         return {"id": str(plan.id), "partitions": len(_parts(plan)), "job": None}
-    claim(plan)
-    try:
+    with claiming(plan):
         require_unchanged(cluster, plan, gateway)
         job = _begun(principal, cluster, plan)
-    except Problem:
-        finish(plan, PlanStatus.PLANNED)  # nothing was written: the plan may still come to fit
-        raise
     return {"id": str(plan.id), "partitions": job["total"], "job": job}
 
 

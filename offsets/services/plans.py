@@ -23,15 +23,14 @@ from groups.control import group_changed
 from groups.fields import id_digest
 from groups.gateway import Committed, Gateway, Partition
 from groups.gateways import gateway_of
-from groups.problems import Problem, wrong_state
+from groups.problems import wrong_state
 from groups.redis_store import snapshot_of
 from offsets.choices import PlanStatus, WriteOutcome
 from offsets.grounds import ground_of
 from offsets.models import ResetPlan
 from offsets.plan_life import (
-    claim,
+    claiming,
     ended,
-    finish,
     nothing_in,
     place_of,
     plan_find,
@@ -110,12 +109,8 @@ def plan_apply(
         require_open(plan)
         require_unchanged(cluster, plan, gateway)
         return {"id": str(plan.id), "outcome": WriteOutcome.NOTHING, "items": [_unwritten(row) for row in plan.items]}
-    claim(plan)
-    try:
+    with claiming(plan):
         held = require_unchanged(cluster, plan, gateway)
-    except Problem:
-        finish(plan, PlanStatus.PLANNED)  # nothing was written: the plan may still come to fit
-        raise
     write = Write(
         actor=principal.actor,
         action="offsets_reset",

@@ -70,13 +70,13 @@ def _params(form: QueryDict) -> dict[str, Any]:
 
 
 def _topics(principal: Principal, cluster: str, query: GroupQuery, request: HttpRequest) -> list[dict[str, Any]]:
-    """The topics of the groups, those of most of them first; `count` is groups."""
+    """The topics of the groups, those of most of them first; `groups` is how many of them."""
     counts = Counter(topic for row in group_export(principal, cluster, query) for topic in row.topics)
     chosen = request.POST.getlist("topic")
     return [
         {
             "topic": topic,
-            "count": count,
+            "groups": count,
             "chosen": topic in chosen,
             "partitions": request.POST.get(f"partitions:{topic}", ""),
         }

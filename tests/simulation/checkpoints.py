@@ -90,15 +90,7 @@ class Checkpoints:
                 return None
             order, record = self.deleted[group_id]
             return Job(group_id=group_id, epoch=order[0], version=order[1], deleted=(record.at, record.why))
-        return Job(
-            group_id=group_id,
-            epoch=group.epoch,
-            version=group.version,
-            offsets={topic: dict(rows) for topic, rows in group.offsets.items()} if "offsets" in parts else None,
-            membership="membership" in parts,
-            stored=group.stored,
-            reserved=group.classic.reserved,
-        )
+        return Job.of(group, offsets="offsets" in parts, membership="membership" in parts)
 
     def _covered(self, group_id: str, order: Order) -> None:
         """Both files of this group are as new as (epoch, version)."""

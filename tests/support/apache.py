@@ -19,10 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import psutil
-
 from tests.support.broker import ROOT, answers
 from tests.support.ports import free_ports
+from tests.support.process import LocalBroker
 from tests.support.require import require
 from tests.support.waiting import until
 
@@ -67,7 +66,7 @@ def java(*arguments: str, options: tuple[str, ...] = ()) -> list[str]:
     return ["java", QUIET, *options, "-cp", f"{libraries()}/*", *arguments]
 
 
-class ApacheBroker:
+class ApacheBroker(LocalBroker):
     """`with ApacheBroker(tmp_path / "apache") as broker: ...broker.address...`"""
 
     def __init__(
@@ -75,22 +74,12 @@ class ApacheBroker:
     ) -> None:
         self.folder = folder
         self.settings = {**ALONE, **(settings or {})}
-        self.port, self.controller_port = free_ports(2)
+        port, self.controller_port = free_ports(2)
+        super().__init__(port)
         self.startup_s = 0.0
         self.log_path = folder.with_name(f"{folder.name}.log")
         self._heap = (f"-Xms{heap}", f"-Xmx{heap}")
         self._detached = detached
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def address(self) -> str:
-        """host:port."""
-        return f"127.0.0.1:{self.port}"
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None, "not started"
-        return self._process.pid
 
     def start(self) -> Self:
         """Format, start, and wait until it answers."""
@@ -142,14 +131,6 @@ class ApacheBroker:
             self._process.kill()
             self._process.wait(STOP_S)
             self._process = None
-
-    def resident_bytes(self) -> int:
-        return int(psutil.Process(self.pid).memory_info().rss)
-
-    def cpu_s(self) -> float:
-        """Processor time that it has used so far."""
-        times = psutil.Process(self.pid).cpu_times()
-        return float(times.user + times.system)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -19,8 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import psutil
-
+from tests.support.process import LocalBroker
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +44,7 @@ def answers(host: str, port: int, timeout_s: float = 1.0) -> bool:
         return False
 
 
-class BrokerProcess:
+class BrokerProcess(LocalBroker):
     """`with BrokerProcess(tmp_path) as broker: ...broker.address...`
 
     `data` is its folder; a second start uses it again, on the same port. `settings` go in by Kafka's names. `before` runs in
@@ -66,23 +65,12 @@ class BrokerProcess:
         self.data = data
         self.settings = {**TESTING, **(settings or {})}
         self.redis_url = redis_url
-        self.port = port
+        super().__init__(port)
         self.startup_s = 0.0
         self._before = before
         self._launcher = launcher
-        self._process: subprocess.Popen[bytes] | None = None
         self.log_path = data.with_name(f"{data.name}.log")
         self._log_at = 0
-
-    @property
-    def address(self) -> str:
-        """host:port."""
-        return f"127.0.0.1:{self.port}"
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None, "not started"
-        return self._process.pid
 
     def command(self) -> list[str]:
         command = [
@@ -184,15 +172,6 @@ class BrokerProcess:
     def _ended(self) -> int:
         assert self._process is not None
         return self._process.wait(STOP_S)
-
-    def resident_bytes(self) -> int:
-        """Memory that belongs to the process alone or together with others."""
-        return int(psutil.Process(self.pid).memory_info().rss)
-
-    def cpu_s(self) -> float:
-        """Processor time that it has used so far."""
-        times = psutil.Process(self.pid).cpu_times()
-        return float(times.user + times.system)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -66,16 +66,7 @@ class Volume:
         last = changes[-1]
         group = replayed(changes).get(last.group_id)
         if group is not None:
-            job = Job(
-                group_id=last.group_id,
-                epoch=last.epoch,
-                version=last.version,
-                offsets=group.offsets if offsets else None,
-                staged=group.staged,
-                membership=membership,
-                stored=group.stored,
-                reserved=group.classic.reserved,
-            )
+            job = Job.of(group, offsets=offsets, membership=membership)
         else:
             assert isinstance(last.record, GroupDeleted)
             job = Job(group_id=last.group_id, epoch=last.epoch, version=last.version, deleted=(9, "deleted"))
