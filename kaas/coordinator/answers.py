@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from kaas.coordinator.topics import Partitions
 from kaas.errors import ErrorCode
 
 NO_GENERATION = -1
@@ -37,6 +38,17 @@ class SyncAnswer(msgspec.Struct, frozen=True, kw_only=True):
     assignment: bytes = b""
     protocol_type: str | None = None
     protocol_name: str | None = None
+
+
+class ConsumerHeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """ConsumerGroupHeartbeat. `assignment` is null where the member knows it already; `interval_ms` is 0 in a refusal."""
+
+    code: ErrorCode
+    message: str | None = None
+    member_id: str | None = None
+    epoch: int = 0
+    interval_ms: int = 0
+    assignment: Partitions | None = None
 
 
 class LeftMember(msgspec.Struct, frozen=True, gc=False):

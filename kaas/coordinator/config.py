@@ -20,6 +20,12 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     initial_rebalance_delay_ms: int = 3_000
     max_size: int = FOREVER
     new_member_join_timeout_ms: int = 300_000
+    consumer_session_timeout_ms: int = 45_000
+    consumer_heartbeat_interval_ms: int = 5_000
+    consumer_max_size: int = FOREVER
+    consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    consumer_migration_policy: str = "bidirectional"
+    consumer_regex_refresh_interval_ms: int = 600_000
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_ms: int = 10_080 * 60_000
     offsets_retention_check_interval_ms: int = 600_000

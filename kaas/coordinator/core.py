@@ -22,6 +22,7 @@ from kaas.coordinator.config import CoordinatorConfig
 from kaas.coordinator.events import Event
 from kaas.coordinator.group import Group, new_group
 from kaas.coordinator.outbox import Outbox
+from kaas.coordinator.topics import Topics
 from kaas.coordinator.transactions.holder import Holder
 from kaas.errors import ErrorCode
 
@@ -38,6 +39,7 @@ class Core:
     def __init__(self, config: CoordinatorConfig) -> None:
         self.config = config
         self.groups: dict[str, Group] = {}
+        self.topics = Topics()
         self.transactions: dict[str, Holder] = {}
         self.broken: Mapping[str, str] = {}
         self.broken_transactions: Mapping[str, str] = {}

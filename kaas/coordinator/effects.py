@@ -61,4 +61,12 @@ class SendMarkers(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...]
 
 
-Effect = Reply | SetTimer | CancelTimer | Persist | Announce | SendMarkers
+class ResolveRegexes(msgspec.Struct, frozen=True, kw_only=True):
+    """Match these patterns (RE2, whole names) against the topics that there are, off the event loop, then send
+    RegexesResolved."""
+
+    group_id: str
+    patterns: tuple[str, ...]
+
+
+Effect = Reply | SetTimer | CancelTimer | Persist | Announce | SendMarkers | ResolveRegexes

@@ -12,6 +12,7 @@ import msgspec
 
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.timers import TimerKey
+from kaas.coordinator.topics import Partitions, Topic
 from kaas.coordinator.transactions.events import (
     AddToTransaction,
     EndTransaction,
@@ -72,6 +73,43 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     member_id: str
     instance_id: str | None
+
+
+class ConsumerHeartbeat(msgspec.Struct, frozen=True, kw_only=True):
+    """ConsumerGroupHeartbeat (KIP-848). Null (-1 for the timeout) means unchanged. `fresh_id` is a new member id for who comes
+    without one (version 0); else empty. `owned` is what the member holds.
+
+    `makes_id`: the version lets the client choose its id (v1+), so an empty one is refused.
+    """
+
+    reply_to: Any
+    group_id: str
+    member_id: str
+    epoch: int
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    topics: tuple[str, ...] | None = None
+    regex: str | None = None
+    assignor: str | None = None
+    owned: Partitions | None = None
+    client_id: str
+    client_host: str
+    makes_id: bool = True
+    fresh_id: str = ""
+
+
+class TopicKnown(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic exists as said here: at the start, when it is made, when it grows. TopicDeleted ends it."""
+
+    topic: Topic
+
+
+class RegexesResolved(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to ResolveRegexes: pattern to the topics it matches, sorted, of those that the group may see."""
+
+    group_id: str
+    topics: dict[str, tuple[str, ...]]
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,6 +245,9 @@ Event = (
     | Sync
     | Heartbeat
     | Leave
+    | ConsumerHeartbeat
+    | TopicKnown
+    | RegexesResolved
     | Commit
     | StageOffsets
     | EndStaged

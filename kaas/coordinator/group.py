@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from kaas.coordinator.classic.group import ClassicGroup
+from kaas.coordinator.modern.group import ModernGroup
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, StagedOffset
 from kaas.coordinator.records import GroupEmpty, GroupStable
 
@@ -21,12 +22,14 @@ class Group:
     """`offsets` is topic to partition to entry; `staged` is producer id to what its open transaction would commit, and
     `holders` the producer ids in the order of their partitions, so that nobody looks through all transactions for one.
 
-    `stored` is the membership as it was last made durable, which is what a restart brings back. `epoch` and `version`: every
-    record of the group up to these is in it.
+    `modern` is the membership of a consumer group (KIP-848); while it is there, `classic` is one that nobody has joined.
+    `stored` is the classic membership as it was last made durable, which is what a restart brings back. `epoch` and
+    `version`: every record of the group up to these is in it.
     """
 
     group_id: str
     classic: ClassicGroup
+    modern: ModernGroup | None = None
     offsets: dict[str, dict[int, OffsetEntry]] = field(default_factory=dict)
     staged: dict[int, dict[OffsetKey, StagedOffset]] = field(default_factory=dict)
     holders: dict[OffsetKey, dict[int, None]] = field(default_factory=dict)

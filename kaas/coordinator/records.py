@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import msgspec
 
+from kaas.coordinator.modern.group import Member as ConsumerMember
+from kaas.coordinator.modern.group import ResolvedRegex
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.topics import Partitions
 from kaas.coordinator.transactions.state import TransactionGone, TransactionState
 
 
@@ -87,6 +90,27 @@ class StagedEnded(msgspec.Struct, frozen=True, array_like=True, tag="unstage"):
     committed: bool
 
 
+class ConsumerGroupChanged(msgspec.Struct, frozen=True, array_like=True, tag="consumer"):
+    """A consumer group (KIP-848) after a decision: its numbers, and the members, targets and patterns that are new or changed.
+
+    What is `gone` (member ids) has no target either. `whole`: this is all of it, and whatever the group was before, classic
+    membership included, is replaced; else what is not named here stays. A classic group that follows is told by GroupStable or
+    GroupEmpty, which replace it in turn.
+    """
+
+    epoch: int
+    metadata_hash: int
+    target_epoch: int
+    target_assignor: str
+    at: int
+    whole: bool = False
+    members: list[ConsumerMember] = []
+    gone: list[str] = []
+    targets: dict[str, Partitions] = {}
+    regexes: dict[str, ResolvedRegex] = {}
+    regexes_gone: list[str] = []
+
+
 class GroupDeleted(msgspec.Struct, frozen=True, array_like=True, tag="tombstone"):
     """The group and all of its offsets are gone. `why` is one of deleted, expired."""
 
@@ -103,6 +127,7 @@ Record = (
     | MemberReplaced
     | OffsetsStaged
     | StagedEnded
+    | ConsumerGroupChanged
     | GroupDeleted
     | TransactionState
     | TransactionGone

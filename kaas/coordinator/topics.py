@@ -1,0 +1,40 @@
+"""Which topics there are: what the assignment of consumer groups is made of.
+
+Shape: a topic id is 16 bytes, as on the wire. `TopicIds` is topic id to partitions in rising order: what somebody holds.
+Must not know: logs, leaders.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+Partitions = dict[bytes, tuple[int, ...]]
+"""Topic id to partitions, rising; a topic without partitions is not in it. In order of topic ids where order matters."""
+
+
+class Topic(msgspec.Struct, frozen=True, gc=False):
+    """A topic that exists: its partitions are 0 to `partitions` - 1."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+
+
+class Topics:
+    """Every topic of the cluster, by name and by id."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Topic] = {}
+        self.by_id: dict[bytes, Topic] = {}
+
+    def put(self, topic: Topic) -> None:
+        """A topic is new, grew, or was made anew under its name with another id."""
+        self.drop(topic.name)
+        self.by_name[topic.name] = topic
+        self.by_id[topic.topic_id] = topic
+
+    def drop(self, name: str) -> None:
+        """A topic is gone."""
+        topic = self.by_name.pop(name, None)
+        if topic is not None:
+            del self.by_id[topic.topic_id]
