@@ -6,9 +6,12 @@ wording sentences is for those who read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+from kaas.coordinator.topics import Partitions
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +50,8 @@ class RebalanceStarted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RebalanceCompleted(msgspec.Struct, frozen=True, kw_only=True):
-    """`phases` are (name, duration in ms); assignments are the members' bytes before and after."""
+    """`phases` are (name, duration in ms); `before` and `after` are what each member had: the bytes of its assignment, in a
+    consumer group its partitions. The generation is the group epoch there."""
 
     started_at: int
     ended_at: int
@@ -57,8 +61,8 @@ class RebalanceCompleted(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str
     generation_before: int
     generation_after: int
-    before: dict[str, bytes]
-    after: dict[str, bytes]
+    before: Mapping[str, bytes | Partitions]
+    after: Mapping[str, bytes | Partitions]
     members_before: int
     members_after: int
     protocol_type: str
@@ -68,6 +72,15 @@ class MembersChanged(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing to tell people, but what is shown of these members is out of date (a parked join, a new assignment)."""
 
     member_ids: tuple[str, ...] | None
+
+
+class MemberProgressed(msgspec.Struct, frozen=True, kw_only=True):
+    """A member of a consumer group went on towards its target. `let_go`: it holds nothing that it is to give up; `is_done`: it
+    holds all that it is to have."""
+
+    member_id: str
+    let_go: bool
+    is_done: bool
 
 
 class OffsetsChanged(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +121,7 @@ Announcement = (
     | RebalanceStarted
     | RebalanceCompleted
     | MembersChanged
+    | MemberProgressed
     | OffsetsChanged
     | SubscriptionChanged
     | PartitionsChanged

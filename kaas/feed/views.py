@@ -9,7 +9,7 @@ Must not know: Redis, when something is published.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -19,6 +19,7 @@ from kaas.coordinator.classic.group import ClassicGroup, Member
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.group import Group
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.topics import Partitions
 from kaas.feed.types import (
     LastRebalance,
     MemberView,
@@ -231,12 +232,14 @@ def moves(before: dict[OffsetKey, str], after: dict[OffsetKey, str]) -> list[Mov
     ]
 
 
-def owners(assignments: dict[str, bytes], protocol_type: str) -> dict[OffsetKey, str]:
+def owners(assignments: Mapping[str, bytes | Partitions], protocol_type: str) -> dict[OffsetKey, str]:
     """Who has each partition; what cannot be decoded has none."""
     found: dict[OffsetKey, str] = {}
     if protocol_type != PROTOCOL_TYPE:
         return found
     for member_id, data in assignments.items():
+        if not isinstance(data, bytes):
+            continue
         try:
             partitions = decode_assignment(data).partitions
         except ValueError:

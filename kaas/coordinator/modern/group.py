@@ -14,6 +14,7 @@ from enum import Enum, IntEnum
 
 import msgspec
 
+from kaas.coordinator.announcements import Cause
 from kaas.coordinator.topics import Partitions
 
 LEFT = -1
@@ -83,6 +84,24 @@ class ResolvedRegex(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(slots=True, kw_only=True)
+class Rebalance:
+    """The rebalance under way: why, since when, and how its phases went. Times are on the clock of `now_ms`.
+
+    It began when the group epoch grew, and ends when the group is Stable or Empty. `phase`: `assigning` until there is a
+    target of the group epoch, then `reconciling`. `also`: why the epoch grew again meanwhile.
+    """
+
+    cause: Cause
+    started_ms: int
+    phase: str
+    phase_since_ms: int
+    epoch_before: int
+    before: dict[str, Partitions]
+    phases: list[tuple[str, int]] = field(default_factory=list)
+    also: list[Cause] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
 class ModernGroup:
     """The membership of one consumer group.
 
@@ -90,6 +109,9 @@ class ModernGroup:
     subscribed topics as they were at the group epoch; 0 asks for a new look. `owners`: (topic id, partition) to the member
     that holds it or has not let go of it yet. `heard_ms`: when a member was heard last, on the clock of `now_ms`. `unsaved`:
     a record was lost, so the next one holds the whole group.
+
+    For people (`rebalance`): `settled` is what each member held when the group was last Stable, at `settled_epoch`;
+    `revoking_since_ms` is when a member was told to give up what it still holds.
     """
 
     group_id: str
@@ -105,3 +127,7 @@ class ModernGroup:
     heard_ms: dict[str, int] = field(default_factory=dict)
     state_since_ms: int = 0
     unsaved: bool = False
+    rebalance: Rebalance | None = None
+    settled: dict[str, Partitions] = field(default_factory=dict)
+    settled_epoch: int = 0
+    revoking_since_ms: dict[str, int] = field(default_factory=dict)
