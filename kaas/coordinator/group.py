@@ -13,8 +13,12 @@ import msgspec
 
 from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.modern.group import ModernGroup
+from kaas.coordinator.modern.stored import StoredGroup
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, StagedOffset
 from kaas.coordinator.records import GroupEmpty, GroupStable
+
+Stored = GroupStable | GroupEmpty | StoredGroup
+"""A membership as records add up to it: a classic group with members, one without, a consumer group."""
 
 
 @dataclass(slots=True)
@@ -23,8 +27,8 @@ class Group:
     `holders` the producer ids in the order of their partitions, so that nobody looks through all transactions for one.
 
     `modern` is the membership of a consumer group (KIP-848); while it is there, `classic` is one that nobody has joined.
-    `stored` is the classic membership as it was last made durable, which is what a restart brings back. `epoch` and
-    `version`: every record of the group up to these is in it.
+    `stored` is the membership as it was last made durable, which is what a restart brings back. `epoch` and `version`: every
+    record of the group up to these is in it.
     """
 
     group_id: str
@@ -34,7 +38,7 @@ class Group:
     staged: dict[int, dict[OffsetKey, StagedOffset]] = field(default_factory=dict)
     holders: dict[OffsetKey, dict[int, None]] = field(default_factory=dict)
     staged_count: int = 0
-    stored: GroupStable | GroupEmpty | None = None
+    stored: Stored | None = None
     epoch: int = 0
     version: int = 0
     deleting: bool = False

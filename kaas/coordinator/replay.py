@@ -1,8 +1,11 @@
 """Records into state: the one place where durable facts are applied, live and at a restart alike.
 
+How it works: offsets are what records say. Of a membership the records add up to a picture (`stored`): live, memory is ahead of
+it by what is in flight, and takes from a record only what waited for it; at a restart, memory is made of the picture once all
+records are in it (`restore`).
 Rules: applying a record is absolute and tolerant: what is not there cannot be removed and that is no fault, because a journal
-may begin in the middle of a group's life. Live, a membership that was overtaken while it was written is what a restart brings
-back (`stored`), but is not applied over what came after it.
+may begin in the middle of a group's life. The newest record counts: a group that changed its protocol may number its
+generations anew.
 Must not know: requests, timers, effects.
 """
 
@@ -16,7 +19,9 @@ import msgspec
 from kaas.coordinator.classic.group import ClassicGroup, Member
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.group import Group, new_group
+from kaas.coordinator.modern.stored import StoredGroup, picture_of, restored_group
 from kaas.coordinator.records import (
+    ConsumerGroupChanged,
     GenerationReserved,
     GroupDeleted,
     GroupEmpty,
@@ -71,43 +76,26 @@ def apply_reserved(group: Group, record: GenerationReserved, wall_offset_ms: int
     group.classic.reserved = max(group.classic.reserved, record.generation)
 
 
-def apply_stable(whole: Group, record: GroupStable, wall_offset_ms: int) -> None:
-    """Members with their assignments: those of the generation that waits for them, or, at a restart, of one not known yet."""
-    whole.stored = record
-    group = whole.classic
-    group.reserved = max(group.reserved, record.generation)
-    if group.state is State.COMPLETING_REBALANCE and group.generation == record.generation:
+def apply_stable(group: Group, record: GroupStable, wall_offset_ms: int) -> None:
+    """Members with their assignments, which the generation that waits for them may have now."""
+    group.stored = record
+    classic = group.classic
+    classic.reserved = max(classic.reserved, record.generation)
+    if classic.state is State.COMPLETING_REBALANCE and classic.generation == record.generation:
         for row in record.members:
-            if row.member_id in group.members:
-                group.members[row.member_id].assignment = row.assignment
-        group.assigned = {row.member_id: row.assignment for row in record.members}
-        return
-    if record.generation <= group.generation:  # overtaken while it was written
-        return
-    clear(group)
-    group.generation = record.generation
-    group.protocol_type, group.protocol_name = record.protocol_type, record.protocol_name
-    for row in record.members:
-        group.add(restored(row))
-    group.assigned = {row.member_id: row.assignment for row in record.members}
-    group.leader = record.leader if record.leader in group.members else group.leader
-    group.state = State.STABLE if group.members else State.EMPTY
-    group.state_since_ms = record.at - wall_offset_ms
+            if row.member_id in classic.members:
+                classic.members[row.member_id].assignment = row.assignment
+        classic.assigned = assigned_of(record)
 
 
-def apply_empty(whole: Group, record: GroupEmpty, wall_offset_ms: int) -> None:
+def assigned_of(record: GroupStable) -> dict[str, bytes]:
+    return {row.member_id: row.assignment for row in record.members}
+
+
+def apply_empty(group: Group, record: GroupEmpty, wall_offset_ms: int) -> None:
     """Nobody. Live, the group was Empty before this was written, and may have gone on."""
-    whole.stored = record
-    group = whole.classic
-    group.assigned = {}
-    group.reserved = max(group.reserved, record.generation)
-    if record.generation <= group.generation:
-        return
-    clear(group)
-    group.generation = record.generation
-    group.protocol_type, group.protocol_name = record.protocol_type, ""
-    group.state = State.EMPTY
-    group.state_since_ms = record.at - wall_offset_ms
+    group.stored = record
+    group.classic.reserved = max(group.classic.reserved, record.generation)
 
 
 def apply_replaced(whole: Group, record: MemberReplaced, wall_offset_ms: int) -> None:
@@ -135,6 +123,14 @@ def with_replacement(stored: GroupStable, record: MemberReplaced) -> GroupStable
     return msgspec.structs.replace(stored, members=members, leader=leader)
 
 
+def apply_changed(group: Group, record: ConsumerGroupChanged, wall_offset_ms: int) -> None:
+    """A consumer group; a classic one that was before is no more."""
+    if isinstance(group.stored, StoredGroup):
+        group.stored.fold(record)
+    else:
+        group.stored = picture_of(record)
+
+
 APPLIERS: dict[type, Callable[[Group, Any, int], None]] = {
     OffsetsCommitted: apply_committed,
     OffsetsDeleted: apply_deleted,
@@ -144,12 +140,32 @@ APPLIERS: dict[type, Callable[[Group, Any, int], None]] = {
     GroupStable: apply_stable,
     GroupEmpty: apply_empty,
     MemberReplaced: apply_replaced,
+    ConsumerGroupChanged: apply_changed,
 }
 
 
-def clear(group: ClassicGroup) -> None:
-    for member_id in list(group.members):
-        group.remove(member_id)
+def restore(group: Group, wall_offset_ms: int) -> None:
+    """Make the membership in memory of what is durable of it: once at a restart, when every record has been applied."""
+    stored = group.stored
+    group.classic = ClassicGroup(group_id=group.group_id, reserved=group.classic.reserved)
+    group.modern = None
+    if isinstance(stored, StoredGroup):
+        group.modern = restored_group(group.group_id, stored, wall_offset_ms)
+    elif stored is not None:
+        restore_classic(group.classic, stored, wall_offset_ms)
+
+
+def restore_classic(group: ClassicGroup, stored: GroupStable | GroupEmpty, wall_offset_ms: int) -> None:
+    group.generation, group.protocol_type = stored.generation, stored.protocol_type
+    group.state_since_ms = stored.at - wall_offset_ms
+    if isinstance(stored, GroupEmpty):
+        return
+    group.protocol_name = stored.protocol_name
+    for row in stored.members:
+        group.add(restored(row))
+    group.assigned = assigned_of(stored)
+    group.leader = stored.leader if stored.leader in group.members else group.leader
+    group.state = State.STABLE if group.members else State.EMPTY
 
 
 def restored(row: StoredMember) -> Member:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from kaas.coordinator.group import Group
+from kaas.coordinator.group import Group, Stored
 from kaas.coordinator.offset_entry import OffsetEntry
-from kaas.coordinator.records import GroupEmpty, GroupStable
 from kaas.storage.files import exclusive, flush_folder, read_whole, set_aside, write_whole
 from kaas.storage.group_files import (
     GROUPS_FOLDER,
@@ -49,7 +48,7 @@ class Job:
     offsets: dict[str, dict[int, OffsetEntry]] | None = None
     staged: Staged = field(default_factory=dict)
     membership: bool = False
-    stored: GroupStable | GroupEmpty | None = None
+    stored: Stored | None = None
     reserved: int = 0
     deleted: tuple[int, str] | None = None
 

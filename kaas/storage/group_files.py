@@ -17,8 +17,18 @@ from typing import NamedTuple
 
 import msgspec
 
+from kaas.coordinator.group import Stored
+from kaas.coordinator.modern.stored import StoredGroup
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, StagedOffset
-from kaas.coordinator.records import GroupEmpty, GroupStable, OffsetsCommitted, OffsetsStaged, StoredMember
+from kaas.coordinator.records import (
+    ConsumerGroupChanged,
+    GroupEmpty,
+    GroupStable,
+    OffsetsCommitted,
+    OffsetsStaged,
+    StoredMember,
+)
+from kaas.storage.consumer_group_files import TYPE, ConsumerGroupFile, file_of, stored_of
 from kaas.storage.names import id_of_stem
 
 OFFSETS_FOLDER = "__consumer_offsets"
@@ -76,7 +86,7 @@ class MemberFile(msgspec.Struct, kw_only=True):
 
 
 class GroupFile(msgspec.Struct, kw_only=True):
-    """Membership as of the last Stable or Empty; with `deleted_at`, the tombstone of a group that is gone."""
+    """A classic group's membership as of the last Stable or Empty; with `deleted_at`, the tombstone of a group that is gone."""
 
     coordinator_epoch: int
     version: int
@@ -93,6 +103,12 @@ class GroupFile(msgspec.Struct, kw_only=True):
     deleted_why: str | None = None
 
 
+class Kind(msgspec.Struct):
+    """Which of the two forms a group-state file has; those of before there were two have no word for it."""
+
+    type: str = "classic"
+
+
 class Head(msgspec.Struct):
     """What decides which of two checkpoints is newer."""
 
@@ -107,6 +123,8 @@ class Head(msgspec.Struct):
 _encode = msgspec.json.Encoder().encode
 _decode_offsets = msgspec.json.Decoder(OffsetsFile).decode
 _decode_group = msgspec.json.Decoder(GroupFile).decode
+_decode_consumer_group = msgspec.json.Decoder(ConsumerGroupFile).decode
+_decode_kind = msgspec.json.Decoder(Kind).decode
 _decode_head = msgspec.json.Decoder(Head).decode
 
 
@@ -216,10 +234,10 @@ def offsets_of(data: bytes, path: Path, written_at: int) -> StoredOffsets:
     return StoredOffsets(group_id, Head(file.coordinator_epoch, file.version), entries, staged)
 
 
-def group_bytes(
-    group_id: str, epoch: int, version: int, stored: GroupStable | GroupEmpty | None, reserved: int
-) -> bytes:
-    """The group-state file of a group that is there; `stored` is its membership as of the last Stable or Empty."""
+def group_bytes(group_id: str, epoch: int, version: int, stored: Stored | None, reserved: int) -> bytes:
+    """The group-state file of a group that is there; `stored` is its membership as it was last made durable."""
+    if isinstance(stored, StoredGroup):
+        return msgspec.json.format(_encode(file_of(group_id, (epoch, version), stored, reserved)), indent=1)
     stable = stored if isinstance(stored, GroupStable) else None
     file = GroupFile(
         coordinator_epoch=epoch,
@@ -270,16 +288,18 @@ def tombstone_bytes(group_id: str, epoch: int, version: int, at: int, why: str) 
     return msgspec.json.format(_encode(file), indent=1)
 
 
-def group_of(data: bytes, path: Path) -> GroupFile:
+def group_of(data: bytes, path: Path) -> GroupFile | ConsumerGroupFile:
     """A group-state file. Raises Unreadable."""
     try:
-        return _decode_group(data)
+        return _decode_consumer_group(data) if _decode_kind(data).type == TYPE else _decode_group(data)
     except (msgspec.DecodeError, ValueError) as problem:
         raise Unreadable(f"{path.name}: {problem}") from None
 
 
-def membership_of(file: GroupFile) -> GroupStable | GroupEmpty | None:
+def membership_of(file: GroupFile | ConsumerGroupFile) -> GroupStable | GroupEmpty | ConsumerGroupChanged | None:
     """The record that brings the membership of a group-state file back; null if the group never had one."""
+    if isinstance(file, ConsumerGroupFile):
+        return stored_of(file).record()
     if file.state == "Stable":
         members = [
             StoredMember(

@@ -35,6 +35,7 @@ from kaas.coordinator.records import (
 )
 from kaas.storage.broken import BrokenGroups
 from kaas.storage.checkpoint_files import checkpoint_lock
+from kaas.storage.consumer_group_files import ConsumerGroupFile
 from kaas.storage.files import exclusive, name_before, set_aside
 from kaas.storage.group_files import (
     GROUPS_FOLDER,
@@ -138,6 +139,8 @@ class Loader:
             del self.found.groups[group_id]
         for name in [name for name in self.found.transactions if name in self.found.broken_transactions]:
             del self.found.transactions[name]
+        for group in self.found.groups.values():
+            replay.restore(group, self.wall_offset_ms)
         return self.found
 
     # Journals
@@ -317,7 +320,7 @@ class Loader:
             group.epoch, group.version = max((group.epoch, group.version), order)
 
 
-def read_group(path: Path) -> tuple[str, Order, GroupFile]:
+def read_group(path: Path) -> tuple[str, Order, GroupFile | ConsumerGroupFile]:
     """Group id, order and content of a group-state file. Raises Unreadable, OSError."""
     file = group_of(path.read_bytes(), path)
     return file.group_id, (file.coordinator_epoch, file.version), file

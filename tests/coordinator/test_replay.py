@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kaas.coordinator import replay
 from kaas.coordinator.classic.states import State
+from kaas.coordinator.modern.stored import picture_of
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import (
     GenerationReserved,
@@ -22,6 +23,7 @@ from kaas.coordinator.records import (
     Record,
     StoredMember,
 )
+from tests.support.consumer_records import changed, changes, member
 from tests.support.groups import RANGE
 from tests.support.laws import law
 
@@ -41,6 +43,8 @@ def replayed(*records: Record) -> dict:
     groups: dict = {}
     for record in records:
         replay.apply(groups, "g", record, WALL_OFFSET_MS)
+    for group in groups.values():
+        replay.restore(group, WALL_OFFSET_MS)
     return groups
 
 
@@ -59,11 +63,13 @@ def test_a_stable_group_comes_back_with_members_leader_and_assignments():
     classic.check()
 
 
-def test_a_newer_generation_takes_the_place_of_an_older_one_and_never_the_reverse():
-    newer, older = stable(4, stored("b")), stable(3, stored("a"))
-    for order in itertools.permutations((newer, older)):
+def test_the_newest_record_counts_whatever_its_generation():
+    """A group that was a consumer group meanwhile begins at 1 again."""
+    first, second = stable(4, stored("b")), stable(1, stored("a"))
+    for order in itertools.permutations((first, second)):
         classic = replayed(*order)["g"].classic
-        assert (classic.generation, list(classic.members)) == (4, ["b"])
+        assert (classic.generation, list(classic.members)) == (order[1].generation, [order[1].leader])
+        assert classic.reserved == 4
 
 
 def test_an_empty_group_keeps_its_generation_type_and_since_when():
@@ -95,6 +101,48 @@ def test_a_replacement_of_somebody_who_is_gone_changes_nothing():
     groups = replayed(stable(3), MemberReplaced("gone", stored("x", "i0")))
     assert list(groups["g"].classic.members) == ["a"]
     assert groups["g"].stored == stable(3)
+
+
+def test_a_consumer_group_comes_back_and_the_classic_one_that_it_was_does_not():
+    group = replayed(stable(3), changed(4, members=[member("m")], whole=True), changed(5, members=[member("n")]))["g"]
+    assert (group.modern.epoch, list(group.modern.members)) == (5, ["m", "n"])
+    assert (group.classic.state, group.classic.members, group.classic.reserved) == (State.EMPTY, {}, 3)
+
+
+@pytest.mark.parametrize("last", [stable(2), GroupEmpty(2, "consumer", 9_000)], ids=["stable", "empty"])
+def test_a_classic_record_makes_a_consumer_group_classic_again(last):
+    group = replayed(stable(3), changed(1, members=[member("m")], whole=True), last)["g"]
+    assert (group.modern, group.classic.generation, group.stored) == (None, 2, last)
+
+
+def test_a_consumer_group_that_becomes_one_again_has_nothing_of_its_former_life():
+    first, last = changed(9, members=[member("m")], whole=True), changed(1, members=[member("n")], whole=True)
+    group = replayed(first, stable(3), last)["g"]
+    assert list(group.modern.members) == ["n"] and group.stored == picture_of(last)
+
+
+def test_changes_to_a_consumer_group_of_which_nothing_is_known_begin_it():
+    """The record before them was lost: readers must not fail at members without a group.
+
+    https://issues.apache.org/jira/browse/KAFKA-17306
+    """
+    assert list(replayed(changed(2, members=[member("m")], gone=["x"]))["g"].modern.members) == ["m"]
+    assert list(replayed(stable(3), changed(2, members=[member("m")]))["g"].modern.members) == ["m"]
+
+
+def test_live_memory_is_ahead_and_a_record_changes_the_stored_picture_only():
+    group = replayed(changed(1, members=[member("m")], whole=True))["g"]
+    memory = group.modern
+    memory.epoch = 3  # decided meanwhile
+    replay.apply({"g": group}, "g", changed(2, members=[member("n")]), WALL_OFFSET_MS)
+    assert group.modern is memory and (memory.epoch, list(memory.members)) == (3, ["m"])
+    assert (group.stored.epoch, list(group.stored.members)) == (2, ["m", "n"])
+
+
+def test_offsets_of_a_consumer_group_are_kept_when_it_changes_its_protocol():
+    offsets = OffsetsCommitted([("t", 0, entry(1))])
+    groups = replayed(stable(3), offsets, changed(4, members=[member("m")], whole=True), stable(5))
+    assert groups["g"].offsets == {"t": {0: entry(1)}}
 
 
 def test_offsets_are_absolute():
@@ -132,12 +180,15 @@ records = st.one_of(
     st.builds(lambda g, i: stable(g, stored(f"m{i}", "i0"), stored("b")), st.integers(1, 5), st.integers(0, 2)),
     st.builds(lambda g: GroupEmpty(g, "consumer", 9_000), st.integers(1, 5)),
     st.builds(lambda a, b: MemberReplaced(f"m{a}", stored(f"m{b}", "i0")), st.integers(0, 2), st.integers(3, 5)),
+    changes,
     st.just(GroupDeleted(9, "deleted")),
 )
 
 
 def durable(groups: dict) -> dict:
-    return {name: (g.offsets, g.stored, g.classic.reserved, g.classic.generation) for name, g in groups.items()}
+    return {
+        name: (g.offsets, g.stored, g.classic.reserved, g.classic.generation, g.modern) for name, g in groups.items()
+    }
 
 
 @given(st.lists(records, max_size=12))

@@ -203,7 +203,13 @@ class Broker:
         for group_id in self.durable.keys() - self.moved:
             assert group_id in self.core.groups, f"{group_id!r} is durable and not there"
         for group_id, group in self.core.groups.items():
-            check_same(group, self.durable.get(group_id) or new_group(group_id))
+            check_same(group, self._durable_group(group_id))
+
+    def _durable_group(self, group_id: str) -> Group:
+        """A group as a restart must bring it back."""
+        group = self.durable.get(group_id) or new_group(group_id)
+        replay.restore(group, self.clock.wall_offset_ms)
+        return group
 
     # Time
 
@@ -240,7 +246,7 @@ class Broker:
     def _check_loaded(self, groups: dict[str, Group]) -> None:
         """Nothing is lost and nothing comes back; a group that only waited for members when its files were made is blank."""
         for group_id in groups.keys() | self.durable.keys():
-            check_same(groups.get(group_id) or new_group(group_id), self.durable.get(group_id) or new_group(group_id))
+            check_same(groups.get(group_id) or new_group(group_id), self._durable_group(group_id))
             self.truth.check_offsets(group_id, groups.get(group_id))
 
     def crash(self, torn_bytes: int) -> None:

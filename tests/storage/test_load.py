@@ -27,6 +27,8 @@ from kaas.coordinator.records import (
 )
 from kaas.storage.journal import encode_entry
 from kaas.storage.load import Needs
+from tests.support.consumer_records import T, changed
+from tests.support.consumer_records import member as reader
 from tests.support.laws import law
 from tests.support.volume import WALL_OFFSET_MS, Change, Volume, durable, replayed
 
@@ -142,6 +144,16 @@ def test_the_newest_epoch_is_that_of_anything_on_the_volume(volume):
     assert volume.load().newest_epoch == 41
     volume.journal(Change("h", 1, DELETED, epoch=42))
     assert volume.load().newest_epoch == 42
+
+
+def test_a_consumer_group_comes_from_its_checkpoint_and_what_is_newer_in_the_journal(volume):
+    first = Change("g", 1, changed(1, members=[reader("a", assigned={T: (0, 1)})], whole=True))
+    second = Change("g", 2, changed(2, members=[reader("b", epoch=2)]))
+    volume.checkpoint(first)
+    volume.journal(first, second)
+    group = volume.load().groups["g"]
+    assert [(m.member_id, m.epoch) for m in group.modern.members.values()] == [("a", 1), ("b", 2)]
+    assert (group.modern.epoch, group.modern.owners) == (2, {(T, 0): "a", (T, 1): "a"})
 
 
 # Deleted groups
@@ -423,6 +435,8 @@ KINDS = (
     lambda n, a, b: MemberReplaced(f"m{a}", member(f"m{n + 10}", "im")),
     lambda n, a, b: OffsetsStaged(a, b, [("t", b, OffsetEntry(n, -1, "", 5)), ("t", 0, OffsetEntry(n, -1, "", 6))]),
     lambda n, a, b: StagedEnded(a, b > 1),
+    lambda n, a, b: changed(n, members=[reader(f"m{a}"), reader("b", assigned={T: (b,)})], whole=True),
+    lambda n, a, b: changed(n, members=[reader(f"m{a}", assigned={T: (b,)})], gone=[f"m{b}"], targets={"b": {T: (a,)}}),
     lambda n, a, b: DELETED,
 )
 

@@ -12,6 +12,7 @@ from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.group import Group
+from kaas.coordinator.modern.group import ModernGroup
 from kaas.coordinator.records import GroupStable
 from kaas.coordinator.timers import TimerKey
 from kaas.coordinator.transactions.holder import Holder
@@ -135,9 +136,18 @@ def check_same(live: Group, durable: Group) -> None:
     assert live.staged == durable.staged, f"{who}: staged offsets differ"
     assert live.stored == durable.stored, f"{who}: stored membership differs"
     assert live.classic.reserved == durable.classic.reserved, f"{who}: reserved generations differ"
+    assert (live.modern is None) == (durable.modern is None), f"{who}: the protocols differ"
+    if live.modern is not None and durable.modern is not None and not live.modern.unsaved:
+        assert modern_shape(live.modern) == modern_shape(durable.modern), f"{who}: consumer groups differ"
     if live.classic.state is State.STABLE:
         assert isinstance(live.stored, GroupStable)
         assert shape(live.classic) == shape(durable.classic), f"{who}: Stable differs"
+
+
+def modern_shape(group: ModernGroup) -> tuple[object, ...]:
+    """What a consumer group is, save when its members were heard."""
+    numbers = group.epoch, group.metadata_hash, group.target_epoch, group.target_assignor
+    return *numbers, group.members, group.instances, group.target, group.owners, group.regexes
 
 
 def shape(group: ClassicGroup) -> tuple[object, ...]:

@@ -152,6 +152,8 @@ class Shell:
         for group_id, record in self.journal.written:
             if group_id not in self.moved and not isinstance(record, TRANSACTION_RECORDS):
                 replay.apply(groups, group_id, record, self.wall_offset_ms)
+        for group in groups.values():
+            replay.restore(group, self.wall_offset_ms)
         return groups
 
     def durable_transactions(self) -> dict[str, TransactionState]:

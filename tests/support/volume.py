@@ -43,6 +43,8 @@ def replayed(changes: Iterable[Change]) -> dict[str, Group]:
         replay.apply(groups, change.group_id, change.record, WALL_OFFSET_MS)
         if change.group_id in groups:
             groups[change.group_id].epoch, groups[change.group_id].version = change.order
+    for group in groups.values():
+        replay.restore(group, WALL_OFFSET_MS)
     return groups
 
 
@@ -97,6 +99,7 @@ def durable(groups: dict[str, Group]) -> dict[str, object]:
             group.classic.state,
             group.classic.leader,
             group.classic.members,
+            group.modern,
         )
         for group_id, group in groups.items()
     }
