@@ -1,0 +1,28 @@
+"""Which topics there are: a name and an id always lead to the same topic."""
+
+from __future__ import annotations
+
+from kaas.coordinator.topics import Topic, Topics
+
+FIRST, SECOND = b"1" * 16, b"2" * 16
+
+
+def test_a_topic_is_found_by_its_name_and_by_its_id():
+    topics = Topics()
+    topics.put(Topic("t", FIRST, 3))
+    assert topics.by_name["t"] is topics.by_id[FIRST]
+
+
+def test_a_topic_that_is_made_anew_has_one_id():
+    topics = Topics()
+    topics.put(Topic("t", FIRST, 3))
+    topics.put(Topic("t", SECOND, 1))
+    assert (topics.by_name["t"].partitions, list(topics.by_id)) == (1, [SECOND])
+
+
+def test_a_topic_that_is_gone_has_neither_name_nor_id_and_may_go_twice():
+    topics = Topics()
+    topics.put(Topic("t", FIRST, 3))
+    topics.drop("t")
+    topics.drop("t")
+    assert (topics.by_name, topics.by_id) == ({}, {})
