@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from kaas.broker.group_settings import GROUP_SETTINGS
+from kaas.broker.group_settings import FOR_ALL, GROUP_SETTINGS
 from kaas.broker.settings import TABLE, Settings, Source, known
 from kaas.broker.settings_table import Setting, Value
 from kaas.storage.log.settings import TOPIC_SETTINGS, ConfigType, TopicSetting
@@ -48,12 +48,12 @@ def topic_rows(configs: Mapping[str, str], settings: Settings) -> list[Row]:
     return [_topic_row(TOPIC_SETTINGS[name], configs.get(name), settings) for name in sorted(TOPIC_SETTINGS)]
 
 
-def group_rows(configs: Mapping[str, str]) -> list[Row]:
-    """Every setting of a group that has set `configs`, by name."""
+def group_rows(configs: Mapping[str, str], settings: Mapping[str, Value]) -> list[Row]:
+    """Every setting of a group that has set `configs`, by name. What all groups have is its default, as Apache shows it."""
     rows = []
     for name, setting in GROUP_SETTINGS.items():
         own = [_synonym(name, configs[name], Source.GROUP)] if name in configs else []
-        synonyms = [*own, _synonym(name, text_of(setting.default), Source.DEFAULT)]
+        synonyms = [*own, _synonym(name, text_of(settings[FOR_ALL + name]), Source.DEFAULT)]
         rows.append(_row(name, synonyms, _TYPES[setting.kind], setting.meaning, read_only=False))
     return rows
 

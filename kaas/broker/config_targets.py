@@ -17,8 +17,8 @@ from kaas.broker.config_changes import Changes, check_broker, check_group
 from kaas.broker.config_rows import Resource, text_of
 from kaas.broker.configs import ALL_BROKERS
 from kaas.broker.following import follow_topic
-from kaas.broker.group_settings import GROUP_SETTINGS
-from kaas.broker.settings import TABLE
+from kaas.broker.group_settings import FOR_ALL, GROUP_SETTINGS, check_times, times_of
+from kaas.broker.settings import TABLE, BadSetting
 from kaas.errors import ErrorCode, KafkaError
 from kaas.storage.log.settings import TOPIC_SETTINGS, ConfigType
 from kaas.storage.topics import Topic, check_topic_name
@@ -125,13 +125,19 @@ class GroupTarget:
         return self._broker.configs.group(self._group_id)
 
     def in_force(self, name: str) -> str:
-        return self.present().get(name, text_of(GROUP_SETTINGS[name].default))
+        return self.present().get(name, text_of(self._broker.settings[FOR_ALL + name]))
 
     def is_list(self, name: str) -> bool:
         return name in GROUP_SETTINGS and GROUP_SETTINGS[name].kind == "list"
 
     def check(self, changes: Changes) -> None:
         check_group(changes, GROUP_SETTINGS)
+        texts = {name: text for name, text in {**self.present(), **changes}.items() if text is not None}
+        settings = self._broker.settings
+        try:
+            check_times(times_of(texts, settings), settings)
+        except BadSetting as problem:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, str(problem)) from None
 
     def apply(self, changes: Changes, done: Done) -> None:
         self._broker.configs.change_group(self._group_id, changes, self._broker.topics.read, done)

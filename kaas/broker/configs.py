@@ -90,6 +90,10 @@ class Configs:
         """What was set for a group."""
         return self._stored.groups.get(group_id, {})
 
+    def groups(self) -> Mapping[str, Mapping[str, str]]:
+        """What was set for every group for which something was."""
+        return self._stored.groups
+
     def values(self, name: str) -> dict[str, Value]:
         """What was changed for a broker, or for all, save what this version does not take."""
         found = {}

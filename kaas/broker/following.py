@@ -7,6 +7,7 @@ rounds of timers are armed ahead, logs keep what they make of their topic's sett
 from __future__ import annotations
 
 from kaas.broker.broker import Broker
+from kaas.broker.group_settings import group_config
 from kaas.coordinator import timers
 from kaas.storage.log.config import LogConfig, log_config
 from kaas.storage.topics import Topic
@@ -21,6 +22,7 @@ _ROUNDS = {
 def settings_changed(broker: Broker) -> None:
     """Put the settings as they are now in force, everywhere."""
     follow_coordinator(broker)
+    follow_groups(broker)
     follow_logs(broker)
 
 
@@ -34,6 +36,12 @@ def follow_coordinator(broker: Broker) -> None:
         interval_ms = getattr(core.config, name)
         if interval_ms != getattr(before, name):
             broker.groups.timers.set(key, broker.clock.now_ms() + interval_ms)
+
+
+def follow_groups(broker: Broker) -> None:
+    """Groups are judged by what was set on them; also at the start."""
+    groups = broker.configs.groups()
+    broker.groups.coordinator.group_configs = {group_id: group_config(texts) for group_id, texts in groups.items()}
 
 
 def follow_logs(broker: Broker) -> None:

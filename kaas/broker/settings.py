@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any
 
-from kaas.broker.settings_table import LISTENER_PREFIX, TABLE, BadSetting, Value, known
-from kaas.coordinator.config import CoordinatorConfig
+from kaas.broker.group_settings import check_times, times_of_all
+from kaas.broker.settings_table import LISTENER_PREFIX, TABLE, BadSetting, Value, known, list_items
+from kaas.coordinator.config import CoordinatorConfig, MigrationPolicy
 
 __all__ = ["TABLE", "BadSetting", "Settings", "Source", "known", "parse"]
 
@@ -99,6 +100,12 @@ class Settings(Mapping[str, Any]):
             max_session_timeout_ms=self["group.max.session.timeout.ms"],
             initial_rebalance_delay_ms=self["group.initial.rebalance.delay.ms"],
             max_size=self["group.max.size"],
+            consumer_session_timeout_ms=self["group.consumer.session.timeout.ms"],
+            consumer_heartbeat_interval_ms=self["group.consumer.heartbeat.interval.ms"],
+            consumer_max_size=self["group.consumer.max.size"],
+            consumer_assignors=tuple(list_items(self["group.consumer.assignors"])),
+            consumer_migration_policy=MigrationPolicy(self["group.consumer.migration.policy"]),
+            consumer_regex_refresh_interval_ms=self["group.consumer.regex.refresh.interval.ms"],
             offset_metadata_max_bytes=self["offset.metadata.max.bytes"],
             offsets_retention_ms=self["offsets.retention.minutes"] * 60_000,
             offsets_retention_check_interval_ms=self["offsets.retention.check.interval.ms"],
@@ -117,7 +124,9 @@ def parse(pairs: Iterable[str]) -> Settings:
             raise BadSetting(f"{pair!r} is not of the form name=value")
         name = name.strip()
         values[_spelled(name)] = known(name).parse(text)
-    return Settings(values)
+    settings = Settings(values)
+    check_times(times_of_all(settings), settings, "group.")
+    return settings
 
 
 def _spelled(name: str) -> str:

@@ -17,6 +17,8 @@ from typing import Any
 
 from kaas.broker.security.limits import address_limits
 from kaas.broker.security.names import mapping_rules, super_users
+from kaas.coordinator.config import MigrationPolicy
+from kaas.coordinator.modern.assignors import ASSIGNORS
 
 Value = int | bool | str | float
 
@@ -86,6 +88,12 @@ def list_items(text: str) -> list[str]:
     return [item for item in (part.strip() for part in text.split(",")) if item]
 
 
+def with_classic(text: str) -> None:
+    """Raises ValueError when a list of protocols is without the one that cannot be taken away, as on an Apache broker."""
+    if "classic" not in list_items(text):
+        raise ValueError("classic cannot be left out")
+
+
 def _fixed(name: str, kind: str, default: Value, meaning: str, least: int | None = None, **more: Any) -> Setting:
     return Setting(name=name, kind=kind, default=default, meaning=meaning, least=least, **more)
 
@@ -121,6 +129,61 @@ _GROUPS = (
         "bool",
         True,
         "groups rebalance at once when a topic they read gets partitions (Apache leaves that to clients)",
+    ),
+)
+
+_CONSUMER_GROUPS = (
+    _fixed(
+        "group.coordinator.rebalance.protocols",
+        "list",
+        "classic,consumer",
+        "the protocols that groups may speak; without consumer every heartbeat of KIP-848 is refused",
+        choices=("classic", "consumer"),
+        reads=with_classic,
+    ),
+    _fixed(
+        "group.consumer.session.timeout.ms",
+        "int",
+        45_000,
+        "a member under KIP-848 that is silent for this long is removed, unless its group has its own time",
+        1,
+    ),
+    _fixed("group.consumer.min.session.timeout.ms", "int", 45_000, "shortest session timeout a group may be given", 1),
+    _fixed("group.consumer.max.session.timeout.ms", "int", 60_000, "longest session timeout a group may be given", 1),
+    _fixed(
+        "group.consumer.heartbeat.interval.ms",
+        "int",
+        5_000,
+        "how often a member under KIP-848 is told to send heartbeats, unless its group has its own time",
+        1,
+    ),
+    _fixed(
+        "group.consumer.min.heartbeat.interval.ms", "int", 5_000, "shortest heartbeat interval a group may be given", 1
+    ),
+    _fixed(
+        "group.consumer.max.heartbeat.interval.ms", "int", 15_000, "longest heartbeat interval a group may be given", 1
+    ),
+    _dynamic("group.consumer.max.size", "int", FOREVER, "most members of a consumer group", 1),
+    _dynamic(
+        "group.consumer.assignors",
+        "list",
+        ",".join(ASSIGNORS),
+        "the assignors that members may name; the first is taken where nobody names one",
+        choices=tuple(ASSIGNORS),
+    ),
+    _dynamic(
+        "group.consumer.migration.policy",
+        "string",
+        MigrationPolicy.BIDIRECTIONAL.value,
+        "whether a group with members may go over to the consumer protocol (upgrade), back (downgrade), or both",
+        choices=tuple(policy.value for policy in MigrationPolicy),
+    ),
+    _dynamic(
+        "group.consumer.regex.refresh.interval.ms",
+        "int",
+        600_000,
+        "how often the patterns of a group are matched against the topics again, even where no topic is new",
+        1,
     ),
 )
 
@@ -302,7 +365,9 @@ _OURS = (
 )
 
 TABLE: dict[str, Setting] = {
-    row.name: row for rows in (_GROUPS, _CONNECTIONS, _SECURITY, _TOPICS, _RECORDS, _OURS) for row in rows
+    row.name: row
+    for rows in (_GROUPS, _CONSUMER_GROUPS, _CONNECTIONS, _SECURITY, _TOPICS, _RECORDS, _OURS)
+    for row in rows
 }
 """Every setting by name."""
 

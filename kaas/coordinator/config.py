@@ -7,9 +7,30 @@ Source: Apache Kafka 4.2 `GroupCoordinatorConfig`; the defaults are Apache's.
 
 from __future__ import annotations
 
+from enum import Enum
+
 import msgspec
 
 FOREVER = 2**31 - 1
+
+
+class MigrationPolicy(Enum):
+    """Which way a group with members may change its protocol, by the words of `group.consumer.migration.policy`."""
+
+    BIDIRECTIONAL = "bidirectional"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    DISABLED = "disabled"
+
+    @property
+    def upgrades(self) -> bool:
+        """A member under KIP-848 may join classic ones."""
+        return self in (MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE)
+
+    @property
+    def downgrades(self) -> bool:
+        """Classic members may be left without one under KIP-848."""
+        return self in (MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.DOWNGRADE)
 
 
 class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +45,7 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     consumer_heartbeat_interval_ms: int = 5_000
     consumer_max_size: int = FOREVER
     consumer_assignors: tuple[str, ...] = ("uniform", "range")
-    consumer_migration_policy: str = "bidirectional"
+    consumer_migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     consumer_regex_refresh_interval_ms: int = 600_000
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_ms: int = 10_080 * 60_000
@@ -32,3 +53,10 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     transaction_max_timeout_ms: int = 900_000
     transactional_id_expiration_ms: int = 604_800_000
     transaction_remove_expired_interval_ms: int = 3_600_000
+
+
+class GroupConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What one group has for itself (KIP-1043); null is what all groups have."""
+
+    consumer_session_timeout_ms: int | None = None
+    consumer_heartbeat_interval_ms: int | None = None

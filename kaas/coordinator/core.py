@@ -18,7 +18,7 @@ import msgspec
 from kaas.coordinator import timers
 from kaas.coordinator.announcements import GroupCreated
 from kaas.coordinator.classic.group import ClassicGroup
-from kaas.coordinator.config import CoordinatorConfig
+from kaas.coordinator.config import CoordinatorConfig, GroupConfig
 from kaas.coordinator.events import Event
 from kaas.coordinator.group import Group, new_group
 from kaas.coordinator.outbox import Outbox
@@ -30,6 +30,7 @@ from kaas.errors import ErrorCode
 class Core:
     """Groups and transactions by id, and what is in flight to the journal.
 
+    `group_configs`: what single groups have for themselves, by id; a group need not be there to have some.
     `loading`: the state on disk is still being read. `broken`: groups whose stored state cannot be read, with the reason;
     they answer that they are loading until an operator decides. `retention_queue`: groups that this round of the retention
     check has not looked at yet; `expiry_queue` the same of transactional ids. `again`: events that are to be decided about
@@ -38,6 +39,7 @@ class Core:
 
     def __init__(self, config: CoordinatorConfig) -> None:
         self.config = config
+        self.group_configs: Mapping[str, GroupConfig] = {}
         self.groups: dict[str, Group] = {}
         self.topics = Topics()
         self.transactions: dict[str, Holder] = {}
@@ -53,6 +55,20 @@ class Core:
     def wall_ms(self, now_ms: int) -> int:
         """Wall time, ms since 1970."""
         return now_ms + self.wall_offset_ms
+
+    def consumer_session_timeout_ms(self, group_id: str) -> int:
+        """How long a member of a consumer group may be silent."""
+        own = self.group_configs.get(group_id)
+        if own is None or own.consumer_session_timeout_ms is None:
+            return self.config.consumer_session_timeout_ms
+        return own.consumer_session_timeout_ms
+
+    def consumer_heartbeat_interval_ms(self, group_id: str) -> int:
+        """How often members of a consumer group are told to be heard."""
+        own = self.group_configs.get(group_id)
+        if own is None or own.consumer_heartbeat_interval_ms is None:
+            return self.config.consumer_heartbeat_interval_ms
+        return own.consumer_heartbeat_interval_ms
 
     def is_loading(self, group_id: str) -> bool:
         """Whether the state of this group is still being read, or cannot be."""

@@ -1,5 +1,5 @@
 from kaas.broker.config_rows import PASSWORD, Source, all_brokers_rows, broker_rows, group_rows, topic_rows
-from kaas.broker.settings import TABLE, parse
+from kaas.broker.settings import TABLE, Settings, parse
 from kaas.storage.log.settings import TOPIC_SETTINGS, ConfigType
 
 
@@ -86,9 +86,16 @@ def test_all_brokers_show_what_was_changed_for_them_alone():
 
 
 def test_a_group_shows_what_was_set_on_it():
-    rows = by_name(group_rows({"consumer.session.timeout.ms": "9"}))
+    rows = by_name(group_rows({"consumer.session.timeout.ms": "9"}, Settings()))
     assert sources(rows["consumer.session.timeout.ms"]) == [
         ("consumer.session.timeout.ms", "9", Source.GROUP),
         ("consumer.session.timeout.ms", "45000", Source.DEFAULT),
     ]
     assert rows["consumer.heartbeat.interval.ms"]["config_source"] == Source.DEFAULT
+
+
+def test_what_all_groups_have_is_the_default_of_one():
+    rows = by_name(group_rows({}, Settings({"group.consumer.session.timeout.ms": 50_000})))
+    assert sources(rows["consumer.session.timeout.ms"]) == [
+        ("consumer.session.timeout.ms", "50000", Source.DEFAULT),
+    ]

@@ -24,7 +24,7 @@ CHANGES = [
     (Resource.TOPIC, "t", {"retention.ms": "7"}),
     (Resource.BROKER, "1", {"num.partitions": "7"}),
     (Resource.BROKER, "", {"num.partitions": "7"}),
-    (Resource.GROUP, "g", {"consumer.session.timeout.ms": "7"}),
+    (Resource.GROUP, "g", {"consumer.session.timeout.ms": "50000"}),
 ]
 
 
@@ -93,3 +93,15 @@ async def test_lists_are_known_with_what_is_in_force(tmp_path):
         group = target_of(peer.broker, Resource.GROUP, "g")
         assert not group.is_list("consumer.session.timeout.ms")
         assert group.in_force("consumer.session.timeout.ms") == "45000"
+
+
+async def test_a_time_of_a_group_that_the_broker_does_not_allow_is_refused(tmp_path):
+    async with serving(tmp_path) as peer:
+        refusal = await altered(peer.broker, Resource.GROUP, "g", {"consumer.session.timeout.ms": "9"})
+        assert refusal.code is ErrorCode.INVALID_CONFIG and "group.consumer.min.session.timeout.ms" in refusal.message
+        assert target_of(peer.broker, Resource.GROUP, "g").present() == {}
+
+
+async def test_a_group_without_a_time_of_its_own_has_the_one_of_all_groups(tmp_path):
+    async with serving(tmp_path, group_consumer_session_timeout_ms=50_000) as peer:
+        assert target_of(peer.broker, Resource.GROUP, "g").in_force("consumer.session.timeout.ms") == "50000"

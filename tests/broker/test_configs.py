@@ -124,7 +124,8 @@ def test_settings_of_groups_are_kept(tmp_path):
     kept, results = Kept(tmp_path), []
     change = {"consumer.session.timeout.ms": "9"}
     kept.configs.take_turn(lambda done: kept.configs.change_group("g", change, at_once, done), results.append)
-    assert results == [None] and kept.configs.group("g") == change and Kept(tmp_path).configs.group("g") == change
+    assert results == [None] and kept.configs.group("g") == change
+    assert Kept(tmp_path).configs.group("g") == change and Kept(tmp_path).configs.groups() == {"g": change}
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"brokers": {"1": {"a": 1}}}', b"{"])

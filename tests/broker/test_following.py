@@ -8,7 +8,7 @@ from tests.broker.handlers.topics import create
 from tests.broker.test_config_targets import altered
 from tests.support.in_process import serving
 
-BROKER, TOPIC = 4, 2
+BROKER, TOPIC, GROUP = 4, 2, 32
 
 
 def logs(peer, name):
@@ -72,3 +72,16 @@ async def test_changes_outlive_a_restart(tmp_path):
     async with serving(tmp_path) as peer:
         assert peer.broker.settings["num.partitions"] == 3
         assert logs(peer, "t")[0].config.retention_ms == 7
+
+
+async def test_a_group_is_judged_by_what_was_set_on_it_at_once_and_after_a_restart(tmp_path):
+    async with serving(tmp_path) as peer:
+        core = peer.broker.groups.coordinator
+        assert (core.consumer_session_timeout_ms("g"), core.consumer_heartbeat_interval_ms("g")) == (45_000, 5_000)
+        await altered(peer.broker, GROUP, "g", {"consumer.session.timeout.ms": "50000"})
+        assert (core.consumer_session_timeout_ms("g"), core.consumer_session_timeout_ms("h")) == (50_000, 45_000)
+    async with serving(tmp_path) as peer:
+        core = peer.broker.groups.coordinator
+        assert (core.consumer_session_timeout_ms("g"), core.consumer_heartbeat_interval_ms("g")) == (50_000, 5_000)
+        await altered(peer.broker, GROUP, "g", {"consumer.session.timeout.ms": None})
+        assert core.consumer_session_timeout_ms("g") == 45_000

@@ -3,7 +3,7 @@
 import pytest
 
 from kaas.broker.settings import TABLE, BadSetting, Settings, Source, known, parse
-from kaas.coordinator.config import CoordinatorConfig
+from kaas.coordinator.config import CoordinatorConfig, MigrationPolicy
 
 KINDS = {"int": int, "long": int, "bool": bool, "string": str, "list": str, "password": str, "double": float}
 
@@ -78,6 +78,19 @@ def test_the_coordinator_is_told_its_settings():
     config = settings.coordinator()
     assert (config.offsets_retention_ms, config.max_size, config.initial_rebalance_delay_ms) == (120_000, 3, 0)
     assert parse([]).coordinator() == CoordinatorConfig()
+
+
+def test_the_coordinator_is_told_what_consumer_groups_may_do():
+    named = {"assignors": "range", "migration.policy": "upgrade", "max.size": 3, "regex.refresh.interval.ms": 9}
+    config = parse([f"group.consumer.{name}={value}" for name, value in named.items()]).coordinator()
+    assert (config.consumer_assignors, config.consumer_max_size) == (("range",), 3)
+    assert config.consumer_migration_policy is MigrationPolicy.UPGRADE
+    assert config.consumer_regex_refresh_interval_ms == 9
+
+
+def test_times_of_consumer_groups_that_contradict_each_other_are_refused():
+    with pytest.raises(BadSetting, match=r"^group\.consumer\.session\.timeout\.ms must be greater than or equal to"):
+        parse(["group.consumer.session.timeout.ms=4000"])
 
 
 def test_a_listener_has_its_own_value_before_the_one_for_all():

@@ -21,6 +21,10 @@ def test_a_list_is_cut_at_its_commas():
         ("ssl.principal.mapping.rules", "RULE:(/x/", "no pattern"),
         ("max.connections", "-1", "0 or more"),
         ("num.partitions", "", "a number"),
+        ("group.consumer.assignors", "uniform,sticky", "uniform or range"),
+        ("group.consumer.migration.policy", "both", "bidirectional or"),
+        ("group.coordinator.rebalance.protocols", "consumer", "classic cannot be left out"),
+        ("group.coordinator.rebalance.protocols", "classic,streams", "classic or consumer"),
     ],
 )
 def test_what_cannot_be_is_refused(name, text, words):

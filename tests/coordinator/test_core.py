@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kaas.coordinator import timers
+from kaas.coordinator.config import GroupConfig
 from kaas.coordinator.core import Answering, Core
 from kaas.coordinator.effects import CancelTimer, Reply
 from kaas.coordinator.group import Group
@@ -26,6 +27,16 @@ def test_while_the_state_is_read_nothing_can_be_taken_and_a_broken_group_alone_s
     assert core.unavailable("a") == ErrorCode.NONE and not core.is_loading_transaction("u")
     core.loading = True
     assert core.unavailable("a") == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and core.is_loading_transaction("u")
+
+
+def test_a_consumer_group_has_its_own_times_before_those_of_all():
+    core = Groups().core
+    core.group_configs = {
+        "quick": GroupConfig(consumer_session_timeout_ms=9),
+        "often": GroupConfig(consumer_heartbeat_interval_ms=3),
+    }
+    assert [core.consumer_session_timeout_ms(name) for name in ("quick", "often", "new")] == [9, 45_000, 45_000]
+    assert [core.consumer_heartbeat_interval_ms(name) for name in ("quick", "often", "new")] == [5_000, 3, 5_000]
 
 
 def test_every_timer_of_a_group_can_be_forgotten():

@@ -64,7 +64,7 @@ def find(broker: Broker, kind: int, name: str) -> list[Row]:
     if kind == Resource.GROUP:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-        return group_rows(broker.configs.group(name))
+        return group_rows(broker.configs.group(name), broker.settings)
     if kind != Resource.BROKER:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"resources of type {kind} are not served")
     if name == ALL_BROKERS:

@@ -187,15 +187,28 @@ def test_a_resource_that_is_not_there_is_not_changed(c, ready, kind, name, code)
     assert alter(c, kind, name, (key, SET, "50000")) == code
 
 
-def test_a_setting_that_is_fixed_at_the_start_is_refused(c, ready, broker):
-    assert alter(c, BROKER, broker, ("socket.request.max.bytes", SET, "1000000")) == 42
+@pytest.mark.parametrize(
+    ("key", "value"), [("socket.request.max.bytes", "1000000"), ("group.consumer.session.timeout.ms", "50000")]
+)
+def test_a_setting_that_is_fixed_at_the_start_is_refused(c, ready, broker, key, value):
+    assert alter(c, BROKER, broker, (key, SET, value)) == 42
 
 
 def test_a_value_that_a_broker_cannot_have_is_refused(c, ready, broker):
     assert alter(c, BROKER, broker, ("log.cleaner.delete.retention.ms", SET, "soon")) == 42
 
 
-@pytest.mark.parametrize(("key", "value"), [("no.such", "1"), ("consumer.session.timeout.ms", "soon")])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("no.such", "1"),
+        ("consumer.session.timeout.ms", "soon"),
+        ("consumer.session.timeout.ms", "44999"),
+        ("consumer.session.timeout.ms", "60001"),
+        ("consumer.heartbeat.interval.ms", "4999"),
+        ("consumer.heartbeat.interval.ms", "15001"),
+    ],
+)
 def test_what_a_group_cannot_have_is_refused(c, ready, key, value):
     assert alter(c, GROUP, f"new-{uuid.uuid4().hex[:8]}", (key, SET, value)) == 40
 

@@ -47,6 +47,17 @@ def test_new_partitions_go_to_who_has_least():
     assert one_topic(5, A=[0, 1], B=[2]) == {"A": [0, 1], "B": [2, 3, 4]}
 
 
+def test_an_extra_goes_to_the_last_member_that_has_none_even_where_another_has_less():
+    assert one_topic(5, A=[0], B=[1, 2]) == {"A": [0, 3], "B": [1, 2, 4]}
+    assert one_topic(8, A=[0], B=[1], C=[2, 3]) == {"A": [0, 4], "B": [1, 5, 6], "C": [2, 3, 7]}
+    assert one_topic(10, A=[0, 4], B=[1, 5, 6], C=[2, 3, 7]) == {"A": [0, 4, 8], "B": [1, 5, 6], "C": [2, 3, 7, 9]}
+    assert one_topic(11, A=[0, 4, 8], B=[1, 5, 6], C=[2, 3, 7, 9]) == {
+        "A": [0, 4, 8],
+        "B": [1, 5, 6, 10],
+        "C": [2, 3, 7, 9],
+    }
+
+
 def test_a_balanced_group_is_left_alone():
     assert one_topic(5, A=[0, 3], B=[1], C=[2, 4]) == {"A": [0, 3], "B": [1], "C": [2, 4]}
 
