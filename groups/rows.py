@@ -20,6 +20,7 @@ from groups.index import GroupRow
 from groups.keys import key_of
 from groups.lag.states import Lag, group_lag, judged, lag_of
 from groups.lag.window import Verdict
+from groups.reconciliation import away_members, away_named, called, classic_members, held_up, holders_of
 from groups.times import iso, with_twins
 from kaas.feed.types import (
     Event,
@@ -30,6 +31,7 @@ from kaas.feed.types import (
     Snapshot,
     TopicPartitions,
     TopicView,
+    WaitingFor,
 )
 
 Partition = tuple[str, int]
@@ -138,6 +140,7 @@ def describe(
     `verdict` is what the window of its commits says, where there is one."""
     lags = partition_lags(snapshot, views)
     committed = {place_of(key) for key in snapshot.offsets}
+    holders = holders_of(snapshot)
     whole = group_lag((lags[place] for place in committed), has_members=bool(snapshot.members))
     return with_twins(
         {
@@ -154,9 +157,10 @@ def describe(
             "assignment_epoch": snapshot.assignment_epoch,
             "leader": snapshot.leader,
             "member_count": len(snapshot.members),
+            "classic_member_count": classic_members(snapshot),
             "pending_members": snapshot.pending_members,
             "members": [
-                member_row(member, lags, heartbeats.get(member_id), now_ms)
+                member_row(member, lags, heartbeats.get(member_id), now_ms) | held_up(snapshot, member, holders)
                 for member_id, member in sorted(snapshot.members.items())
             ],
             "topics": topics_of(snapshot),
@@ -192,6 +196,8 @@ def member_row(
             "state": member.state,
             "epoch": member.epoch,
             "kind": member.kind,
+            "server_assignor": member.server_assignor,
+            "rack_id": member.rack_id,
             "is_leader": member.is_leader,
             "subscription": _decoded(member.subscription, member.subscription_raw),
             "subscription_regex": member.subscription_regex,
@@ -199,6 +205,7 @@ def member_row(
             "assignment": _decoded(_assignment(member.assignment), member.assignment_raw),
             "target_assignment": _assignment(member.target_assignment),
             "assignment_raw": member.assignment_raw,
+            "gives_up": _assignment(member.revoking) or [],
             "lag": group_lag((lags[place] for place in owned), has_members=True).total,
             "session_timeout_ms": member.session_timeout_ms,
             "rebalance_timeout_ms": member.rebalance_timeout_ms,
@@ -222,22 +229,26 @@ def phase(snapshot: Snapshot) -> dict[str, Any]:
     """The phase a group is in, since when, and whom it waits for; outside a rebalance the phase is its state."""
     rebalance = snapshot.rebalance
     if rebalance is None:
+        away = [waiting_row(one) for one in away_members(snapshot)]
         since = iso(snapshot.state_since)
-        return {"name": snapshot.state.lower(), "since": since, "waiting_for": [], "waiting_count": 0}
-    waiting = [
-        {
-            "member_id": one.member_id,
-            "client_id": one.client_id,
-            "timer": one.timer,
-            "deadline": iso(one.deadline_at),
-        }
-        for one in rebalance.waiting_for
-    ]
+        return {"name": snapshot.state.lower(), "since": since, "waiting_for": away, "waiting_count": len(away)}
+    waiting = [waiting_row(one) for one in rebalance.waiting_for]
     return {
         "name": rebalance.phase,
         "since": iso(rebalance.phase_since),
         "waiting_for": waiting,
         "waiting_count": max(rebalance.waiting_count, len(waiting)),
+    }
+
+
+def waiting_row(one: WaitingFor) -> dict[str, Any]:
+    """Whom a group waits for, and until when."""
+    return {
+        "member_id": one.member_id,
+        "client_id": one.client_id,
+        "timer": one.timer,
+        "since": iso(one.since),
+        "deadline": iso(one.deadline_at),
     }
 
 
@@ -302,9 +313,9 @@ def actions(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     if snapshot.error is not None:
         reasons = dict.fromkeys(_ACTIONS, f"The group's stored state cannot be read: {snapshot.error}")
     elif is_live(snapshot):
-        members = _members_named(snapshot)
-        reasons["delete"] = f"The group is {snapshot.state} with {members}: stop them first."
-        reasons["reset"] = f"The group is {snapshot.state} with {members}: stop them first, or arm the reset."
+        members, away = _members_named(snapshot), away_named(snapshot)
+        reasons["delete"] = f"The group is {snapshot.state} with {members}: stop them first.{away}"
+        reasons["reset"] = f"The group is {snapshot.state} with {members}: stop them first, or arm the reset.{away}"
     else:
         reasons["remove_member"] = "The group has no members."
         reasons["arm_reset"] = "The group has no members: the reset can be applied at once."
@@ -329,6 +340,6 @@ def _members_named(snapshot: Snapshot) -> str:
     members = [snapshot.members[member_id] for member_id in sorted(snapshot.members)]
     if not members:
         return "a member that is joining"
-    names = [member.instance_id or member.client_id or member.member_id for member in members[:_NAMED]]
+    names = [called(member) for member in members[:_NAMED]]
     more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
     return f"{len(members)} live member{'s' if len(members) != 1 else ''} ({', '.join(names)}{more})"

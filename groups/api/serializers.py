@@ -97,8 +97,19 @@ class Assignment(serializers.Serializer):
     partitions = serializers.ListField(child=serializers.IntegerField())
 
 
+class AwaitedPartitions(Assignment):
+    """Partitions that a member is to get, and who still holds them."""
+
+    member_id = serializers.CharField()
+    name = serializers.CharField()
+
+
 class Member(serializers.Serializer):
-    """A member of a group. Null `subscription` or `assignment`: it could not be decoded, and `…_raw` has the bytes."""
+    """A member of a group. Null `subscription` or `assignment`: it could not be decoded, and `…_raw` has the bytes.
+
+    In a consumer group a member goes from its assignment to its target at its own pace: it gives up what is no longer its own,
+    gets what is free, and waits for what another member has not given up yet.
+    """
 
     member_id = serializers.CharField()
     key = serializers.CharField()
@@ -106,8 +117,14 @@ class Member(serializers.Serializer):
     client_id = serializers.CharField()
     host = serializers.CharField()
     state = serializers.CharField()
-    epoch = serializers.IntegerField()
-    kind = serializers.CharField()
+    epoch = serializers.IntegerField(
+        help_text="The generation or group epoch that the member is at; -2 for a static member that is away."
+    )
+    kind = serializers.CharField(help_text="The protocol that the member speaks: classic or consumer.")
+    server_assignor = serializers.CharField(
+        allow_null=True, help_text="The assignor that it asks for, in a consumer group."
+    )
+    rack_id = serializers.CharField(allow_null=True)
     is_leader = serializers.BooleanField()
     subscription = serializers.ListField(child=serializers.CharField(), allow_null=True)
     subscription_regex = serializers.CharField(allow_null=True)
@@ -115,6 +132,9 @@ class Member(serializers.Serializer):
     assignment = Assignment(many=True, allow_null=True)
     target_assignment = Assignment(many=True, allow_null=True)
     assignment_raw = serializers.CharField(allow_null=True)
+    gives_up = Assignment(many=True, help_text="What it was told to give up and may still hold.")
+    gets = Assignment(many=True, help_text="What is free and its own as of its next heartbeat.")
+    waits_for = AwaitedPartitions(many=True)
     lag = serializers.IntegerField(allow_null=True)
     session_timeout_ms = serializers.IntegerField()
     rebalance_timeout_ms = serializers.IntegerField()
@@ -130,7 +150,8 @@ class MemberList(Listing):
 class WaitingFor(serializers.Serializer):
     member_id = serializers.CharField(allow_null=True)
     client_id = serializers.CharField(allow_null=True)
-    timer = serializers.CharField()
+    timer = serializers.CharField(help_text="What ends the wait.")
+    since = serializers.DateTimeField(allow_null=True, help_text="Null where it is waited for since the phase began.")
     deadline = serializers.DateTimeField()
 
 
@@ -198,6 +219,9 @@ class Group(GroupItem):
     assignment_epoch = serializers.IntegerField(allow_null=True)
     leader = serializers.CharField(allow_null=True)
     pending_members = serializers.IntegerField()
+    classic_member_count = serializers.IntegerField(
+        allow_null=True, help_text="Members of a consumer group that speak the classic protocol; null for other types."
+    )
     members = Member(many=True)
     phase = Phase()
     rebalance = RunningRebalance(allow_null=True)
@@ -236,8 +260,10 @@ class MemberPart(serializers.Serializer):
 
 class Rebalance(serializers.Serializer):
     """A rebalance that ended. `without_ms`: how long each member was without partitions; `parts`: what each member did, empty
-    where that is not known."""
+    where that is not known. The generations of a `consumer` rebalance are group epochs, and the times of its parts are when a
+    member had nothing left to give up (`joined_ms`) and when it had all that it was to have (`synced_ms`)."""
 
+    kind = serializers.CharField(help_text="classic or consumer.")
     number = serializers.IntegerField()
     started_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField()

@@ -55,6 +55,7 @@ def start_feed(broker: Broker, redis_url: str) -> Publisher:
         epoch=coordinator.out.epoch,
         groups=coordinator.groups,
         ends=broker.topics,
+        topics=coordinator.topics,
         broken=coordinator.broken,
     )
     publisher = Publisher(

@@ -51,7 +51,7 @@ class RebalanceStarted(msgspec.Struct, frozen=True, kw_only=True):
 
 class RebalanceCompleted(msgspec.Struct, frozen=True, kw_only=True):
     """`phases` are (name, duration in ms); `before` and `after` are what each member had: the bytes of its assignment, in a
-    consumer group its partitions. The generation is the group epoch there."""
+    consumer group its partitions. The generation is the group epoch there. `kind`: classic or consumer."""
 
     started_at: int
     ended_at: int
@@ -66,6 +66,7 @@ class RebalanceCompleted(msgspec.Struct, frozen=True, kw_only=True):
     members_before: int
     members_after: int
     protocol_type: str
+    kind: str = "classic"
 
 
 class MembersChanged(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,6 +33,11 @@ class Topics:
         self.by_name[topic.name] = topic
         self.by_id[topic.topic_id] = topic
 
+    def named(self, partitions: Partitions) -> dict[str, tuple[int, ...]]:
+        """The same by topic name, in the order of names; topics that are gone are left out."""
+        known = [(self.by_id[topic_id].name, held) for topic_id, held in partitions.items() if topic_id in self.by_id]
+        return dict(sorted(known))
+
     def drop(self, name: str) -> None:
         """A topic is gone."""
         topic = self.by_name.pop(name, None)

@@ -4,8 +4,8 @@ Job: from a group's announcements, in their order and with their times, to one r
 partition had no reader.
 Rules: times are milliseconds after the rebalance began. A Join is announced before the rebalance that it causes, in the same
 moment: it counts as the first of it. Under an eager protocol a member lets go of its partitions before its Join, under a
-cooperative one when the rebalance that takes them ends; who goes lets go in that moment. Between two rebalances nothing else is
-kept but the partitions that nobody has.
+cooperative one when the rebalance that takes them ends, in a consumer group when it says so; who goes lets go in that moment.
+Between two rebalances nothing else is kept but the partitions that nobody has.
 Must not know: Redis, snapshots, who reads the account.
 """
 
@@ -19,6 +19,7 @@ import msgspec
 from kaas.coordinator.announcements import (
     Announcement,
     MemberChange,
+    MemberProgressed,
     MembersChanged,
     RebalanceCompleted,
     RebalanceStarted,
@@ -36,6 +37,7 @@ SAME_MOMENT_MS = 50
 """Announcements of one request are told one by one, so their times differ by a little."""
 
 _SYNCING = "CompletingRebalance"
+_RECONCILING = ("Assigning", "Reconciling")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class Account:
 
     started_at: int | None = None
     syncing: bool = False
+    reconciles: bool = False
     came: dict[str, int] = field(default_factory=dict)
     synced: dict[str, int] = field(default_factory=dict)
     gone: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -56,10 +59,12 @@ class Account:
         if isinstance(what, RebalanceStarted):
             self._begin(at)
         elif isinstance(what, StateChanged):
-            self.syncing = what.after == _SYNCING
+            self.syncing, self.reconciles = what.after == _SYNCING, what.after in _RECONCILING
         elif isinstance(what, MemberChange):
             self._change(at, what)
-        elif isinstance(what, MembersChanged) and what.member_ids:
+        elif isinstance(what, MemberProgressed):
+            self._progress(at, what)
+        elif isinstance(what, MembersChanged) and what.member_ids and not self.reconciles:
             heard = self.synced if self.syncing else self.came
             for member_id in what.member_ids:
                 heard.setdefault(member_id, at)
@@ -93,6 +98,14 @@ class Account:
         else:
             self.gone[what.member_id] = (at, what.kind)
 
+    def _progress(self, at: int, what: MemberProgressed) -> None:
+        """A member that is asked once more to give something up, or to wait, has not come back yet after all."""
+        for reached, moments in ((what.let_go, self.came), (what.is_done, self.synced)):
+            if reached:
+                moments.setdefault(what.member_id, at)
+            else:
+                moments.pop(what.member_id, None)
+
     def parts(self, done: RebalanceCompleted, names: Mapping[str, str]) -> list[MemberPart]:
         """What each member did in a rebalance that ended. `names` are those of the members that are there."""
         if not self._follows(done):
@@ -105,13 +118,14 @@ class Account:
         """The moves of a rebalance that ended, with how long nobody read each partition. Remembers those without a reader."""
         follows = self._follows(done)
         told = []
+        eager = eager or done.kind == "consumer"
         for move in moves:
             key = move.topic, move.partition
             since = self.unread.pop(key, None)
             if since is None and follows and move.from_member is not None:
                 since = self._let_go(move.from_member, done, eager=eager)
             if since is not None and move.to_member is not None:
-                told.append(msgspec.structs.replace(move, without_ms=max(0, done.ended_at - since)))
+                told.append(msgspec.structs.replace(move, without_ms=max(0, self._taken(move.to_member, done) - since)))
                 continue
             if since is not None and len(self.unread) < PARTITIONS:
                 self.unread[key] = since
@@ -124,6 +138,10 @@ class Account:
         if gone is not None:
             return gone[0]
         return self.came.get(member_id, done.started_at) if eager else done.ended_at
+
+    def _taken(self, member_id: str, done: RebalanceCompleted) -> int:
+        """When a member had the partitions that it was given: each for itself in a consumer group, else all in one moment."""
+        return self.synced.get(member_id, done.ended_at) if done.kind == "consumer" else done.ended_at
 
     def _follows(self, done: RebalanceCompleted) -> bool:
         """False where announcements were dropped, or the group moved here in the middle."""

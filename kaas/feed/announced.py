@@ -14,6 +14,7 @@ from kaas.coordinator.announcements import (
     GroupCreated,
     GroupGone,
     MemberChange,
+    MemberProgressed,
     MembersChanged,
     OffsetsChanged,
     PartitionsChanged,
@@ -22,12 +23,13 @@ from kaas.coordinator.announcements import (
     StateChanged,
     SubscriptionChanged,
 )
-from kaas.feed.views import rebalance_record
+from kaas.coordinator.topics import Topics
+from kaas.feed.records import rebalance_record
 
 Fields = dict[str, Any]
 
 
-def _member_change(what: MemberChange, protocol: str) -> Fields:
+def _member_change(what: MemberChange) -> Fields:
     return {
         "kind": what.kind,
         "member_id": what.member_id,
@@ -41,60 +43,57 @@ def _member_change(what: MemberChange, protocol: str) -> Fields:
     }
 
 
-def _state_changed(what: StateChanged, protocol: str) -> Fields:
+def _state_changed(what: StateChanged) -> Fields:
     return {"kind": "state_changed", "before": what.before, "after": what.after}
 
 
-def _started(what: RebalanceStarted, protocol: str) -> Fields:
+def _started(what: RebalanceStarted) -> Fields:
     cause = what.cause
     return {"kind": "rebalance_started", "cause": cause.kind, "member_id": cause.member_id, "detail": cause.detail}
 
 
-def _completed(what: RebalanceCompleted, protocol: str) -> Fields:
-    return {"kind": "rebalance_completed", "rebalance": rebalance_record(what, protocol)}
-
-
-def _offsets(what: OffsetsChanged, protocol: str) -> Fields:
+def _offsets(what: OffsetsChanged) -> Fields:
     topics = sorted({topic for topic, _ in what.partitions})
     return {"kind": what.kind, "topics": topics, "count": len(what.partitions), "reason": what.why}
 
 
-def _subscription(what: SubscriptionChanged, protocol: str) -> Fields:
+def _subscription(what: SubscriptionChanged) -> Fields:
     return {"kind": "subscription_changed", "member_id": what.member_id, "topics": list(what.topics)}
 
 
-def _partitions(what: PartitionsChanged, protocol: str) -> Fields:
+def _partitions(what: PartitionsChanged) -> Fields:
     return {"kind": "partitions_changed", "topics": [what.topic]}
 
 
-def _gone(what: GroupGone, protocol: str) -> Fields:
+def _gone(what: GroupGone) -> Fields:
     return {"kind": what.kind, "assignment_version": what.assignment_version}
 
 
-TELL: dict[type, Callable[[Any, str], Fields]] = {
+TELL: dict[type, Callable[[Any], Fields]] = {
     MemberChange: _member_change,
     StateChanged: _state_changed,
     RebalanceStarted: _started,
-    RebalanceCompleted: _completed,
     OffsetsChanged: _offsets,
     SubscriptionChanged: _subscription,
     PartitionsChanged: _partitions,
-    GroupCreated: lambda what, protocol: {"kind": "group_created"},
+    GroupCreated: lambda what: {"kind": "group_created"},
     GroupGone: _gone,
 }
 
 
-def event_fields(what: Announcement, protocol: str) -> Fields | None:
+def event_fields(what: Announcement, protocol: str, topics: Topics) -> Fields | None:
     """What an event says beside its envelope; null for what only makes a view out of date. `protocol` is the group's."""
+    if isinstance(what, RebalanceCompleted):
+        return {"kind": "rebalance_completed", "rebalance": rebalance_record(what, protocol, topics)}
     tell = TELL.get(type(what))
-    return None if tell is None else tell(what, protocol)
+    return None if tell is None else tell(what)
 
 
 def members_touched(what: Announcement) -> tuple[str, ...] | None:
     """Members whose view is out of date; null means all of them."""
     if isinstance(what, MemberChange):
         return (what.member_id,) if what.replaced_by is None else (what.member_id, what.replaced_by)
-    if isinstance(what, SubscriptionChanged):
+    if isinstance(what, SubscriptionChanged | MemberProgressed):
         return (what.member_id,)
     if isinstance(what, MembersChanged):
         return what.member_ids

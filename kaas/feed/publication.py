@@ -8,7 +8,7 @@ Must not know: Redis, when something is published.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +16,15 @@ import msgspec
 
 from kaas.coordinator.announcements import Announcement, GroupGone, RebalanceCompleted
 from kaas.coordinator.group import Group
+from kaas.coordinator.topics import Topics
 from kaas.feed.accounts import Account
 from kaas.feed.announced import event_fields
 from kaas.feed.backlog import Changes
+from kaas.feed.records import is_cooperative, last_of
 from kaas.feed.types import Event, LastRebalance, MemberView, OffsetView, Snapshot
-from kaas.feed.views import LogEnds, header, is_cooperative, last_of, member_view, offset_view
+from kaas.feed.views import LogEnds, header, member_views, names_of, offset_view, protocol_of
+
+SESSION_TIMEOUT_MS = 45_000
 
 _encode = msgspec.json.Encoder().encode
 
@@ -38,6 +42,7 @@ class Publication:
 class Press:
     """Makes publications of one broker's groups.
 
+    `topics`: the topics that consumer groups know by id. `session_timeout_ms`: the session timeout of a consumer group.
     `known`: groups that were published since the feed was last in doubt; `leaders`: who led them then, as leadership passes on
     without an announcement.
     """
@@ -47,6 +52,8 @@ class Press:
     epoch: int
     groups: Mapping[str, Group]
     ends: LogEnds
+    topics: Topics = field(default_factory=Topics)
+    session_timeout_ms: Callable[[str], int] = lambda group_id: SESSION_TIMEOUT_MS
     broken: Mapping[str, str] = field(default_factory=dict)
     version: int = 0
     known: set[str] = field(default_factory=set)
@@ -82,13 +89,12 @@ class Press:
     def _fields(self, group_id: str, when: int, what: Announcement) -> dict[str, Any] | None:
         """What an announcement's event says. It enters the account of the group's rebalance, which its end closes."""
         group = self.groups.get(group_id)
-        protocol = group.classic.protocol_name if group is not None else ""
-        fields = event_fields(what, protocol)
+        protocol = protocol_of(group)
+        fields = event_fields(what, protocol, self.topics)
         account = self.accounts.setdefault(group_id, Account())
         account.note(when, what)
         if isinstance(what, RebalanceCompleted) and fields is not None:
-            members = group.classic.members.values() if group is not None else ()
-            parts = account.parts(what, {m.member_id: m.instance_id or m.client_id for m in members})
+            parts = account.parts(what, names_of(group))
             moved = account.moved(what, fields["rebalance"].moved, eager=not is_cooperative(protocol))
             fields["rebalance"] = msgspec.structs.replace(fields["rebalance"], parts=parts, moved=moved)
             self.last[group_id] = last_of(fields["rebalance"])
@@ -139,7 +145,7 @@ class Press:
 
     def snapshot(self, group: Group, wall_offset_ms: int, at: int) -> Snapshot:
         """The group as it is now, under the version of the newest event."""
-        classic = group.classic
+        session_ms = self.session_timeout_ms(group.group_id)
         return Snapshot(
             cluster=self.cluster,
             group_id=group.group_id,
@@ -148,9 +154,9 @@ class Press:
             version=self.version,
             at=at,
             error=self.broken.get(group.group_id),
-            members={m.member_id: member_view(classic, m, wall_offset_ms) for m in classic.members.values()},
+            members=member_views(group, self.topics, session_ms, wall_offset_ms),
             offsets={f"{topic}/{p}": self._offset(group, topic, p) for topic, ps in group.offsets.items() for p in ps},
-            **header(group, wall_offset_ms, self.last.get(group.group_id)),
+            **header(group, wall_offset_ms, self.last.get(group.group_id), session_ms),
         )
 
     def _offset(self, group: Group, topic: str, partition: int) -> OffsetView:

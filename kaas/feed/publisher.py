@@ -32,6 +32,7 @@ from kaas.feed import keys
 from kaas.feed.backlog import Backlog, Changes
 from kaas.feed.publication import Press, Publication
 from kaas.feed.types import BrokerView, Pulse, TopicView
+from kaas.feed.views import heard_ms
 
 log = structlog.get_logger("kaas.feed")
 
@@ -260,9 +261,8 @@ class Publisher:
         offset_ms = self._source.wall_offset_ms()
         groups: dict[str, dict[str, int]] = {}
         for _, group_id, member_id in beats:
-            group = self._press.groups.get(group_id)
-            member = group.classic.members.get(member_id) if group is not None else None
-            if member is not None:
-                groups.setdefault(group_id, {})[member_id] = member.heard_ms + offset_ms
+            heard = heard_ms(self._press.groups.get(group_id), member_id)
+            if heard is not None:
+                groups.setdefault(group_id, {})[member_id] = heard + offset_ms
         message = _encode(Pulse(at=self._source.now_ms() + offset_ms, groups=groups))
         await self._redis.publish(keys.pulse(self._press.cluster), message)

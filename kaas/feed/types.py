@@ -30,9 +30,13 @@ class MemberView(msgspec.Struct, frozen=True, kw_only=True):
     """A member as operators see it.
 
     `state`: `joining` (its Join is parked), `missing` (the group rebalances and it has not come back), `syncing` (waits for
-    the leader's assignment), `unsynced` (joined, has not asked for its assignment), `stable`; for KIP-848 members `stable`,
-    `revoking`, `waiting`, `away` (a static member between two lives).
+    the leader's assignment), `unsynced` (joined, has not asked for its assignment), `stable`; in a consumer group `stable`,
+    `behind` (it has not heard of the newest group epoch), `revoking` (it is to give up what stands in `revoking`), `waiting`
+    (part of its target is not free, or it has not been told that it is), `away` (a static member between two lives).
     `epoch`: the generation (classic) or member epoch (consumer) that this member knows.
+    `kind`: the protocol that it speaks, `classic` or `consumer`; a consumer group may have both.
+    `target_assignment`: what it is to have in the end. `server_assignor`: the one it asks for, null for no matter which.
+    `subscription_regex`: the pattern whose topics it wants beside those of `subscription`.
     `subscription` is null when it cannot be decoded: then the member counts as subscribed to everything and
     `subscription_raw` (base64) has the bytes. The same for `assignment` and `assignment_raw`.
     """
@@ -48,6 +52,7 @@ class MemberView(msgspec.Struct, frozen=True, kw_only=True):
     subscription_raw: str | None = None
     assignment: list[TopicPartitions] | None
     target_assignment: list[TopicPartitions] | None = None
+    revoking: list[TopicPartitions] | None = None
     assignment_raw: str | None = None
     session_timeout_ms: int
     rebalance_timeout_ms: int
@@ -55,6 +60,8 @@ class MemberView(msgspec.Struct, frozen=True, kw_only=True):
     joined_at: int | None
     is_leader: bool = False
     kind: str = "classic"
+    server_assignor: str | None = None
+    rack_id: str | None = None
 
 
 class OffsetView(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +81,7 @@ class OffsetView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished phase of a rebalance: `joining`, `syncing`, or for KIP-848 `reconciling`."""
+    """A finished phase of a rebalance: `joining`, `syncing`, or in a consumer group `assigning`, `reconciling`."""
 
     name: str
     duration_ms: int
@@ -83,17 +90,21 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
 class WaitingFor(msgspec.Struct, frozen=True, kw_only=True):
     """Whom a phase waits for, and which timer ends the wait.
 
-    `member_id` is null for the initial delay. `timer` is one of `initial_delay, rebalance, session, pending_member, sync`.
+    `member_id` is null for the initial delay. `timer` is one of `initial_delay, rebalance, session, pending_member, sync`, in a
+    consumer group one of `revocation` (it has not given up partitions), `heartbeat` (it has something to hear at its next one,
+    and its session is the limit), `away` (a static member that is to come back within its session). `since` is the moment from
+    which on it is waited for, null where that is the phase's.
     """
 
     member_id: str | None
     client_id: str | None
     timer: str
     deadline_at: int
+    since: int | None = None
 
 
 class RebalanceView(msgspec.Struct, frozen=True, kw_only=True):
-    """The rebalance under way. `phase` is `joining` or `syncing` (`reconciling` for KIP-848).
+    """The rebalance under way. `phase` is `joining` or `syncing`, in a consumer group `assigning` or `reconciling`.
 
     `cause` is one of CAUSES; `detail` holds what its sentence needs (`reason`, `silent_ms`, `timeout_ms`, `by`, `topics`,
     `assignment_version`, `client_id`, `instance_id`). `also` lists causes that came while it ran. `waiting_for` names the
@@ -129,6 +140,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     `type`: classic, consumer, simple (offsets without members ever), share, streams. `state`: Kafka's words.
     `generation` for classic groups, `group_epoch` and `assignment_epoch` for consumer groups, null otherwise.
+    `protocol`: the members' protocol of a classic group, the assignor of a consumer group.
     `members` by member id, `offsets` by "topic/partition" (split at the last slash).
     `coordinator` is the broker id. `source` says how this is known: feed, tail or poll.
     `error`: set when the group's stored state cannot be read, one sentence.
@@ -162,7 +174,8 @@ class MovedPartition(msgspec.Struct, frozen=True, kw_only=True, rename={"from_me
     """One partition that changed hands; null: nobody had it, or nobody has it.
 
     `without_ms`: how long nobody read it, from the moment its reader let go to the end of the rebalance that gave it to
-    another; null while nobody has it, for one that nobody had before, and where that was not followed from the beginning.
+    another (in a consumer group to the moment at which that one had all that it was to have); null while nobody has it, for
+    one that nobody had before, and where that was not followed from the beginning.
     """
 
     topic: str
@@ -176,7 +189,8 @@ class MemberPart(msgspec.Struct, frozen=True, kw_only=True):
     """What one member did in a rebalance. Times are milliseconds after it began; null: that did not happen, or is not known.
 
     `joined_ms`: its Join came, so nobody waited for it any longer. `synced_ms`: it asked for its assignment (the leader, who
-    brings them, has none). `gone_ms`, `gone`: it went, and by which kind of event (`member_left`, `member_expired`, ...).
+    brings them, has none). In a consumer group `joined_ms` is when it had nothing left to give up and `synced_ms` when it had
+    all that it was to have. `gone_ms`, `gone`: it went, and by which kind of event (`member_left`, `member_expired`, ...).
     `is_new`: it was not in the group before, so nobody waited for it. `name`: its instance id, else its client id; empty
     when that is not known.
     """
@@ -191,7 +205,8 @@ class MemberPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RebalanceRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A rebalance that ended; the `rebalance` field of a `rebalance_completed` event.
+    """A rebalance that ended; the `rebalance` field of a `rebalance_completed` event. `kind`: classic or consumer, where the
+    generations are group epochs.
 
     `outcome`: stable, empty (nobody was left), superseded (nothing was assigned before the next one began).
     `without_ms`: member id to the time it spent without partitions in this rebalance. `parts`: what each member did, where
@@ -216,6 +231,7 @@ class RebalanceRecord(msgspec.Struct, frozen=True, kw_only=True):
     kept: int
     without_ms: dict[str, int]
     parts: list[MemberPart] = []
+    kind: str = "classic"
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

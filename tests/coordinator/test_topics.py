@@ -26,3 +26,11 @@ def test_a_topic_that_is_gone_has_neither_name_nor_id_and_may_go_twice():
     topics.drop("t")
     topics.drop("t")
     assert (topics.by_name, topics.by_id) == ({}, {})
+
+
+def test_partitions_are_named_in_the_order_of_names_and_those_of_topics_that_are_gone_left_out() -> None:
+    topics = Topics()
+    topics.put(Topic("b", b"o" * 16, 3))
+    topics.put(Topic("a", b"n" * 16, 1))
+    named = topics.named({b"o" * 16: (0, 2), b"x" * 16: (0,), b"n" * 16: (0,)})
+    assert list(named.items()) == [("a", (0,)), ("b", (0, 2))]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from kaas.coordinator.announcements import (
     Cause,
     MemberChange,
+    MemberProgressed,
     MembersChanged,
     RebalanceCompleted,
     RebalanceStarted,
@@ -140,6 +143,37 @@ def test_a_cooperative_partition_is_unread_from_one_rebalance_to_the_end_of_the_
     assert given.without_ms == 2_000 + 900 - 900
     account.end(T + 2_900)
     assert account.is_empty
+
+
+def progress(member_id: str, *, let_go: bool = True, is_done: bool = False) -> MemberProgressed:
+    return MemberProgressed(member_id=member_id, let_go=let_go, is_done=is_done)
+
+
+RECONCILING = StateChanged(before="Assigning", after="Reconciling")
+
+
+def test_in_a_consumer_group_a_member_has_let_go_when_it_says_so_and_is_done_when_it_has_all() -> None:
+    account = told(
+        (0, STARTED),
+        (0, RECONCILING),
+        (100, progress("giver", let_go=False)),
+        (150, MembersChanged(member_ids=("giver",))),
+        (300, progress("giver", is_done=True)),
+        (400, progress("taker", is_done=True)),
+    )
+    done = msgspec.structs.replace(completed(before=("giver",), after=("giver", "taker")), kind="consumer")
+    parts = {part.member_id: (part.joined_ms, part.synced_ms) for part in account.parts(done, {})}
+    assert parts == {"giver": (300, 300), "taker": (400, 400)}
+    (given,) = account.moved(done, [move(0, "giver", "taker")], eager=False)
+    assert given.without_ms == 100
+
+
+def test_a_member_that_is_asked_once_more_to_give_something_up_has_not_let_go_yet() -> None:
+    account = told(
+        (0, STARTED), (0, RECONCILING), (100, progress("a", is_done=True)), (200, progress("a", let_go=False))
+    )
+    (part,) = account.parts(completed(before=("a",)), {})
+    assert (part.joined_ms, part.synced_ms) == (None, None)
 
 
 def test_of_a_rebalance_that_was_not_followed_nothing_is_said() -> None:

@@ -12,13 +12,16 @@ from kaas.coordinator.announcements import (
     GroupCreated,
     GroupGone,
     MemberChange,
+    MemberProgressed,
     MembersChanged,
     OffsetsChanged,
     PartitionsChanged,
+    RebalanceCompleted,
     RebalanceStarted,
     StateChanged,
     SubscriptionChanged,
 )
+from kaas.coordinator.topics import Topics
 from kaas.feed.announced import TELL, event_fields, members_touched
 from kaas.feed.types import KINDS
 
@@ -53,17 +56,23 @@ EXPIRED = MemberChange(
     ],
 )
 def test_an_announcement_says_what_it_knows(what: announcements.Announcement, fields: dict[str, object]) -> None:
-    told = event_fields(what, "range")
+    told = event_fields(what, "range", Topics())
     assert told is not None and told["kind"] in KINDS
     assert {k: told[k] for k in fields} == fields
 
 
 def test_what_only_makes_a_view_out_of_date_is_no_event() -> None:
-    assert event_fields(MembersChanged(member_ids=("m",)), "range") is None
+    assert event_fields(MembersChanged(member_ids=("m",)), "range", Topics()) is None
+    progress = MemberProgressed(member_id="m", let_go=True, is_done=False)
+    assert event_fields(progress, "range", Topics()) is None and members_touched(progress) == ("m",)
 
 
 def test_every_announcement_is_told_or_silent_on_purpose() -> None:
-    assert set(typing.get_args(announcements.Announcement)) == set(TELL) | {MembersChanged}
+    assert set(typing.get_args(announcements.Announcement)) == set(TELL) | {
+        MembersChanged,
+        MemberProgressed,
+        RebalanceCompleted,
+    }
 
 
 def test_who_is_touched() -> None:

@@ -14,7 +14,7 @@ from kaas.coordinator.announcements import Announcement, Cause, MemberChange, Re
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.group import Group
 from kaas.feed.types import CAUSES, KINDS
-from kaas.feed.views import header, member_view
+from kaas.feed.views import header, member_views
 
 EVERY = 8
 """Events between two looks."""
@@ -52,8 +52,8 @@ class Watch:
         shown = (
             header(group, 0, None),
             [
-                msgspec.structs.replace(member_view(group.classic, member, 0), last_heartbeat_at=0)
-                for member in group.classic.members.values()
+                msgspec.structs.replace(view, last_heartbeat_at=0)
+                for view in member_views(group, self.core.topics, 45_000, 0).values()
             ],
         )
         before = self.seen.setdefault(group_id, shown)

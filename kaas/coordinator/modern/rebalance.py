@@ -16,6 +16,7 @@ from __future__ import annotations
 from kaas.coordinator.announcements import (
     Cause,
     MemberProgressed,
+    MembersChanged,
     RebalanceCompleted,
     RebalanceStarted,
     StateChanged,
@@ -31,6 +32,7 @@ def begin(core: Core, group: ModernGroup, cause: Cause, now_ms: int) -> None:
     """The group epoch grew, for this cause."""
     if group.rebalance is not None:
         group.rebalance.also.append(cause)
+        core.out.announce(group.group_id, MembersChanged(member_ids=None))
         return
     group.rebalance = Rebalance(
         cause=cause,
@@ -97,5 +99,6 @@ def _settle(core: Core, group: ModernGroup, now_ms: int) -> None:
             members_before=len(rebalance.before),
             members_after=len(held),
             protocol_type=PROTOCOL_TYPE,
+            kind="consumer",
         ),
     )

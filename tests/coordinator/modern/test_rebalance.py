@@ -8,6 +8,7 @@ from kaas.coordinator.announcements import (
     Announcement,
     Cause,
     MemberProgressed,
+    MembersChanged,
     RebalanceCompleted,
     RebalanceStarted,
     StateChanged,
@@ -54,7 +55,8 @@ def test_what_makes_the_epoch_grow_meanwhile_is_a_further_cause() -> None:
     core, group = begun(member("a", 0))
     told(core)
     rebalance.begin(core, group, LEFT, 200)
-    assert told(core) == [] and group.rebalance is not None and group.rebalance.also == [LEFT]
+    assert told(core) == [MembersChanged(member_ids=None)]
+    assert group.rebalance is not None and group.rebalance.also == [LEFT]
 
 
 def test_it_ends_when_the_group_is_stable_with_the_time_of_each_phase() -> None:
