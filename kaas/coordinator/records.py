@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import msgspec
 
-from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.offset_entry import OffsetKey, OffsetRows
 from kaas.coordinator.transactions.state import TransactionGone, TransactionState
 
 
 class OffsetsCommitted(msgspec.Struct, frozen=True, array_like=True, tag="commit"):
     """Offsets as they are from now on."""
 
-    offsets: list[tuple[str, int, OffsetEntry]]
+    offsets: OffsetRows
 
 
 class OffsetsDeleted(msgspec.Struct, frozen=True, array_like=True, tag="delete"):
@@ -77,7 +77,7 @@ class OffsetsStaged(msgspec.Struct, frozen=True, array_like=True, tag="stage"):
 
     producer_id: int
     epoch: int
-    offsets: list[tuple[str, int, OffsetEntry]]
+    offsets: OffsetRows
 
 
 class StagedEnded(msgspec.Struct, frozen=True, array_like=True, tag="unstage"):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, StagedOffset
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, OffsetRows, StagedOffset
 from kaas.coordinator.records import GroupEmpty, GroupStable, OffsetsCommitted, OffsetsStaged, StoredMember
 from kaas.storage.names import id_of_stem
 
@@ -131,7 +131,7 @@ class StoredOffsets(NamedTuple):
 
     group_id: str
     head: Head
-    entries: list[tuple[str, int, OffsetEntry]]
+    entries: OffsetRows
     staged: list[tuple[int, OffsetKey, StagedOffset]]
 
     def records(self) -> list[OffsetsCommitted | OffsetsStaged]:
