@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 
 import structlog
 
 from kaas.coordinator.coordinator import Coordinator
-from kaas.coordinator.records import OFFSET_RECORDS, TRANSACTION_RECORDS, GroupDeleted, Record
+from kaas.coordinator.effects import Persist
+from kaas.coordinator.records import OFFSET_RECORDS, TRANSACTION_RECORDS, GroupDeleted
 from kaas.storage.checkpoint_files import Files, Job, TransactionJob
 from kaas.storage.checkpoint_writer import CheckpointWriter, Done
 from kaas.storage.files import name_before
@@ -59,25 +61,25 @@ class Checkpoints:
         self._handle: asyncio.TimerHandle | None = None
         self._failing = False
 
-    def needs_of(self, path: Path) -> Needs:
-        """Who needs a journal file."""
-        return self._needed.setdefault(path, Needs())
-
-    def changed(self, group_id: str, record: Record, epoch: int, version: int, needs: Needs) -> None:
-        """A record became durable in the journal file of these needs."""
-        there = needs.groups
-        if isinstance(record, OFFSET_RECORDS):
-            self._offsets[group_id] = None
-        elif isinstance(record, TRANSACTION_RECORDS):
-            self._transactions[group_id] = record, (epoch, version)
-            there = needs.transactions
-        elif isinstance(record, GroupDeleted):
-            self._deleted[group_id] = (epoch, version, record.at, record.why)
-            self._offsets.pop(group_id, None)
-            self._membership.pop(group_id, None)
-        else:
-            self._membership[group_id] = None
-        there[group_id] = epoch, version
+    def changed(self, written: Iterable[Persist], path: Path) -> None:
+        """Records became durable in this journal file."""
+        needs = self._needed.setdefault(path, Needs())
+        groups, offsets = needs.groups, self._offsets
+        for change in written:
+            group_id, record, order = change.group_id, change.record, (change.epoch, change.seq)
+            if isinstance(record, OFFSET_RECORDS):
+                offsets[group_id] = None
+            elif isinstance(record, TRANSACTION_RECORDS):
+                self._transactions[group_id] = record, order
+                needs.transactions[group_id] = order
+                continue
+            elif isinstance(record, GroupDeleted):
+                self._deleted[group_id] = (*order, record.at, record.why)
+                offsets.pop(group_id, None)
+                self._membership.pop(group_id, None)
+            else:
+                self._membership[group_id] = None
+            groups[group_id] = order
         self._arm()
 
     def found(self, loaded: Loaded) -> None:

@@ -15,7 +15,7 @@ from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator.answers import CommitAnswer
-from kaas.coordinator.events import CommitRow
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetRows
 from kaas.errors import ErrorCode
 from kaas.wire.encode import Values
 
@@ -27,10 +27,21 @@ def refuse(request: Request, message: Any, code: ErrorCode) -> None:
 
 
 def split(
-    broker: Broker, request: Request, message: Any, *, by_id: bool, with_epoch: bool
-) -> tuple[list[CommitRow], list[ErrorCode]]:
-    """Rows that the group decides about, and for every row of the request what the edge says of it."""
-    rows: list[CommitRow] = []
+    broker: Broker,
+    request: Request,
+    message: Any,
+    *,
+    by_id: bool = False,
+    with_epoch: bool = False,
+    retention_ms: int | None = None,
+) -> tuple[OffsetRows, list[ErrorCode]]:
+    """Rows that the group decides about, and for every row of the request what the edge says of it.
+
+    The commit is of now; `retention_ms` is null for the broker's own.
+    """
+    now_ms = broker.clock.wall_ms()
+    expires_at = None if retention_ms is None else now_ms + retention_ms
+    rows: OffsetRows = []
     codes: list[ErrorCode] = []
     for topic in message.topics:
         name = broker.topics.name_of(topic.topic_id) if by_id else topic.name
@@ -41,16 +52,10 @@ def split(
                 codes.append(refusal)
                 continue
             codes.append(ErrorCode.NONE)
-            rows.append(
-                CommitRow(
-                    topic=name,
-                    partition=row.partition_index,
-                    offset=row.committed_offset,
-                    leader_epoch=row.committed_leader_epoch if with_epoch else -1,
-                    metadata=row.committed_metadata or "",
-                    topic_id=topic_id,
-                )
-            )
+            leader_epoch = row.committed_leader_epoch if with_epoch else -1
+            metadata = row.committed_metadata or ""
+            entry = OffsetEntry(row.committed_offset, leader_epoch, metadata, now_ms, expires_at, topic_id)
+            rows.append((name, row.partition_index, entry))
     return rows, codes
 
 

@@ -26,7 +26,6 @@ from kaas.coordinator.announcements import Announcement
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.effects import Announce, CancelTimer, Persist, Reply, SendMarkers, SetTimer
 from kaas.coordinator.events import ClockMoved, Event, Loaded, TimerExpired, WriteFailed, Written
-from kaas.coordinator.records import Record
 from kaas.coordinator.timers import TimerKey
 from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.state import TransactionState
@@ -91,7 +90,7 @@ class GroupService:
         self._loop = asyncio.get_running_loop()
         self._queue: deque[Event] = deque()
         self._running = False
-        self._persisted: deque[tuple[int, str, Record]] = deque()
+        self._persisted: deque[Persist] = deque()
         self.coordinator = Coordinator(settings.coordinator())
         self.coordinator.out.epoch = epoch
         self.audience: Audience = Silence()
@@ -172,7 +171,7 @@ class GroupService:
                 self.audience.heard(effect.group_id, effect.what)  # type: ignore[union-attr]
 
     def _persist(self, effect: Persist) -> None:
-        self._persisted.append((effect.seq, effect.group_id, effect.record))
+        self._persisted.append(effect)
         entry = encode_entry(effect.group_id, effect.epoch, effect.seq, records.encode(effect.record))
         self._writer.append(effect.seq, entry)
         if not self._rounds_left:
@@ -197,19 +196,21 @@ class GroupService:
             if self.disk_error is None:
                 log.error("the journal cannot be written: commits are refused", error=str(outcome.error))
             self.disk_error = outcome.error
-            while self._persisted and self._persisted[0][0] <= outcome.last:
-                self._persisted.popleft()
+            self._settle(outcome.last)
             self.submit(WriteFailed(first=outcome.first, last=outcome.last))
             return
         if self.disk_error is not None:
             log.info("the journal can be written again")
             self.disk_error = None
-        needs = self._checkpoints.needs_of(self._journal.file_of(outcome.file))
-        epoch = self.coordinator.out.epoch
         self.submit(Written(up_to=outcome.last))
-        while self._persisted and self._persisted[0][0] <= outcome.last:
-            seq, group_id, record = self._persisted.popleft()
-            self._checkpoints.changed(group_id, record, epoch, seq, needs)
+        self._checkpoints.changed(self._settle(outcome.last), self._journal.file_of(outcome.file))
+
+    def _settle(self, last: int) -> list[Persist]:
+        """What was persisted up to this number."""
+        settled = []
+        while self._persisted and self._persisted[0].seq <= last:
+            settled.append(self._persisted.popleft())
+        return settled
 
     def _expired(self, key: TimerKey) -> None:
         self.submit(TimerExpired(key=key))

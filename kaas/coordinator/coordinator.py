@@ -142,8 +142,7 @@ class Coordinator(Core):
         if record is None or isinstance(record, TRANSACTION_RECORDS):
             return
         known = group_id in self.groups
-        replay.apply(self.groups, group_id, record, self.wall_offset_ms)
-        group = self.groups.get(group_id)
+        group = replay.apply(self.groups, group_id, record, self.wall_offset_ms)
         if group is not None:
             group.epoch, group.version = durable.epoch, durable.seq
             if not known:

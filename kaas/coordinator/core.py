@@ -78,14 +78,18 @@ class Core:
         """Whether the state of this transactional id is still being read, or cannot be."""
         return self.loading or (bool(self.broken_transactions) and transactional_id in self.broken_transactions)
 
-    def unavailable(self, group_id: str) -> ErrorCode:
-        """Why no request about this group can be taken at all, or NONE."""
-        if self.is_loading(group_id):
-            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    def find(self, group_id: str) -> tuple[ErrorCode, Group | None]:
+        """Why no request about this group can be taken at all, or NONE and the group, if it is there."""
+        if self.loading or (self.broken and group_id in self.broken):
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, None
         group = self.groups.get(group_id)
         if group is not None and group.deleting:  # as good as Dead: a group of this name will be another one
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return ErrorCode.NONE
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE, None
+        return ErrorCode.NONE, group
+
+    def unavailable(self, group_id: str) -> ErrorCode:
+        """Why no request about this group can be taken at all, or NONE."""
+        return self.find(group_id)[0]
 
     def classic(self, group_id: str) -> ClassicGroup | None:
         """The membership of a group that is there."""

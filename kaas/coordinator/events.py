@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from kaas.coordinator.offset_entry import OffsetKey
+from kaas.coordinator.offset_entry import OffsetKey, OffsetRows
 from kaas.coordinator.timers import TimerKey
 from kaas.coordinator.topics import Partitions, Topic
 from kaas.coordinator.transactions.events import (
@@ -128,19 +128,8 @@ class Leave(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[Leaving, ...]
 
 
-class CommitRow(msgspec.Struct, frozen=True, gc=False):
-    """One partition of a commit."""
-
-    topic: str
-    partition: int
-    offset: int
-    leader_epoch: int
-    metadata: str
-    topic_id: bytes | None = None
-
-
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """OffsetCommit of partitions that exist. `retention_ms` is null for the broker's own.
+    """OffsetCommit of partitions that exist: topic, partition and what is to be kept there.
 
     `modern`: the version has the codes of KIP-848 (v9+).
     """
@@ -150,8 +139,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     member_id: str
     instance_id: str | None
-    rows: tuple[CommitRow, ...]
-    retention_ms: int | None = None
+    rows: OffsetRows
     modern: bool = True
 
 
@@ -165,7 +153,7 @@ class StageOffsets(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     member_id: str
     instance_id: str | None
-    rows: tuple[CommitRow, ...]
+    rows: OffsetRows
 
 
 class EndStaged(msgspec.Struct, frozen=True, kw_only=True):

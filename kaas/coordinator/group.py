@@ -14,7 +14,7 @@ import msgspec
 from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.modern.group import ModernGroup
 from kaas.coordinator.modern.stored import StoredGroup
-from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, StagedOffset
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, OffsetRows, StagedOffset
 from kaas.coordinator.records import GroupEmpty, GroupStable
 
 Stored = GroupStable | GroupEmpty | StoredGroup
@@ -54,7 +54,7 @@ class Group:
     def put(self, topic: str, partition: int, entry: OffsetEntry) -> None:
         self.offsets.setdefault(topic, {})[partition] = entry
 
-    def put_all(self, rows: list[tuple[str, int, OffsetEntry]]) -> None:
+    def put_all(self, rows: OffsetRows) -> None:
         """As `put`; rows of one topic stand together."""
         last: str | None = None
         partitions: dict[int, OffsetEntry] = {}

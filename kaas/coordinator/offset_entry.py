@@ -22,6 +22,10 @@ class OffsetEntry(msgspec.Struct, frozen=True, gc=False, array_like=True):
     topic_id: bytes | None = None
 
 
+OffsetRows = list[tuple[str, int, OffsetEntry]]
+"""Topic, partition, and what is kept there; rows of one topic stand together. Not changed once it is made."""
+
+
 class StagedOffset(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """An offset that an open transaction would commit.
 

@@ -22,9 +22,9 @@ from kaas.coordinator.classic.members import heard
 from kaas.coordinator.classic.rebalance import enter
 from kaas.coordinator.classic.states import TABLE, State
 from kaas.coordinator.core import Core
-from kaas.coordinator.events import Commit, CommitRow, DeleteGroup, DeleteOffsets, TopicDeleted
+from kaas.coordinator.events import Commit, DeleteGroup, DeleteOffsets, TopicDeleted
 from kaas.coordinator.group import Group
-from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.offset_entry import OffsetKey, OffsetRows
 from kaas.coordinator.records import GroupDeleted, OffsetsCommitted, OffsetsDeleted, OffsetsStaged
 from kaas.errors import ErrorCode
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE
@@ -38,31 +38,30 @@ REFUSED = CommitAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 def commit(core: Core, event: Commit, now_ms: int) -> None:
     """Handle an OffsetCommit."""
-    code = check_commit(core, event)
+    code, group = core.find(event.group_id)
+    code = code or check_commit(group, event)
     if code:
         core.out.reply(event.reply_to, CommitAnswer(code))
         return
-    group = core.classic(event.group_id)
-    if group is not None and event.member_id in group.members:  # a good commit shows that the member lives
-        heard(core, group, group.members[event.member_id], now_ms)
-    entries, bad = entries_of(core, event.rows, event.retention_ms, core.wall_ms(now_ms))
-    answer = CommitAnswer(ErrorCode.NONE, bad) if bad else COMMITTED
-    if not entries:
+    if group is not None:  # a good commit shows that the member lives
+        member = group.classic.members.get(event.member_id)
+        if member is not None:
+            heard(core, group.classic, member, now_ms)
+    rows, bad = sorted_out(core, event.rows)
+    answer = COMMITTED if bad is None else CommitAnswer(ErrorCode.NONE, bad)
+    if not rows:
         core.out.reply(event.reply_to, answer)
         return
-    core.out.persist(event.group_id, OffsetsCommitted(entries), Committed(event, entries, answer))
+    core.out.persist(event.group_id, OffsetsCommitted(rows), Committed(event, rows, answer))
 
 
-def check_commit(core: Core, event: Commit) -> ErrorCode:
+def check_commit(group: Group | None, event: Commit) -> ErrorCode:
     """Whether this group takes this commit. The empty group id is legal here (KAFKA-6773)."""
-    if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
-        return code
-    group = core.groups.get(event.group_id)
-    if group is None:
-        if event.generation < 0:  # a simple group: offsets without membership
-            return ErrorCode.NONE
-        return ErrorCode.GROUP_ID_NOT_FOUND if event.modern else ErrorCode.ILLEGAL_GENERATION
-    return check_committer(group.classic, event)
+    if group is not None:
+        return check_committer(group.classic, event)
+    if event.generation < 0:  # a simple group: offsets without membership
+        return ErrorCode.NONE
+    return ErrorCode.GROUP_ID_NOT_FOUND if event.modern else ErrorCode.ILLEGAL_GENERATION
 
 
 def check_committer(group: ClassicGroup, event: Commit) -> ErrorCode:
@@ -78,25 +77,21 @@ def check_committer(group: ClassicGroup, event: Commit) -> ErrorCode:
     return ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def entries_of(
-    core: Core, rows: tuple[CommitRow, ...], retention_ms: int | None, wall_ms: int
-) -> tuple[list[tuple[str, int, OffsetEntry]], dict[int, ErrorCode] | None]:
-    """What to keep, and the rows (by index) whose metadata is too long; length counts UTF-16 units, as Java's does."""
+def sorted_out(core: Core, rows: OffsetRows) -> tuple[OffsetRows, dict[int, ErrorCode] | None]:
+    """What to keep, and the rows (by index) whose metadata is too long; null: there are none."""
     limit = core.config.offset_metadata_max_bytes
-    expires_at = None if retention_ms is None else wall_ms + retention_ms
-    entries = []
-    bad = {}
-    for index, row in enumerate(rows):
-        if row.metadata and is_longer(row.metadata, limit):
-            bad[index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
-            continue
-        entry = OffsetEntry(row.offset, row.leader_epoch, row.metadata, wall_ms, expires_at, row.topic_id)
-        entries.append((row.topic, row.partition, entry))
-    return entries, bad or None
+    for _, _, entry in rows:
+        if entry.metadata and is_longer(entry.metadata, limit):
+            break
+    else:
+        return rows, None
+    long = [bool(entry.metadata) and is_longer(entry.metadata, limit) for _, _, entry in rows]
+    good = [row for row, too_long in zip(rows, long, strict=True) if not too_long]
+    return good, {index: ErrorCode.OFFSET_METADATA_TOO_LARGE for index, too_long in enumerate(long) if too_long}
 
 
 def is_longer(text: str, limit: int) -> bool:
-    """In UTF-16 units, of which no character has more than two."""
+    """In UTF-16 units, as Java counts, of which no character has more than two."""
     return len(text) * 2 > limit and len(text.encode("utf-16-le", "surrogatepass")) // 2 > limit
 
 
@@ -104,12 +99,12 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
     """Answers a commit."""
 
     event: Commit
-    entries: list[tuple[str, int, OffsetEntry]]
+    rows: OffsetRows
     answer: CommitAnswer
 
     def written(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.event.reply_to, self.answer)
-        partitions = tuple([(topic, partition) for topic, partition, _ in self.entries])
+        partitions = tuple([(topic, partition) for topic, partition, _ in self.rows])
         core.out.announce(self.event.group_id, OffsetsChanged(kind=self.kind(core), partitions=partitions))
 
     def kind(self, core: Core) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from kaas.coordinator.modern.group import Member as ConsumerMember
 from kaas.coordinator.modern.group import ResolvedRegex
-from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.offset_entry import OffsetKey, OffsetRows
 from kaas.coordinator.topics import Partitions
 from kaas.coordinator.transactions.state import TransactionGone, TransactionState
 
@@ -19,7 +19,7 @@ from kaas.coordinator.transactions.state import TransactionGone, TransactionStat
 class OffsetsCommitted(msgspec.Struct, frozen=True, array_like=True, tag="commit"):
     """Offsets as they are from now on."""
 
-    offsets: list[tuple[str, int, OffsetEntry]]
+    offsets: OffsetRows
 
 
 class OffsetsDeleted(msgspec.Struct, frozen=True, array_like=True, tag="delete"):
@@ -80,7 +80,7 @@ class OffsetsStaged(msgspec.Struct, frozen=True, array_like=True, tag="stage"):
 
     producer_id: int
     epoch: int
-    offsets: list[tuple[str, int, OffsetEntry]]
+    offsets: OffsetRows
 
 
 class StagedEnded(msgspec.Struct, frozen=True, array_like=True, tag="unstage"):

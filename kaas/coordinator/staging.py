@@ -21,7 +21,7 @@ from kaas.coordinator.classic.states import State
 from kaas.coordinator.core import Answering, Core
 from kaas.coordinator.events import EndStaged, StageOffsets
 from kaas.coordinator.offset_entry import OffsetKey
-from kaas.coordinator.offsets import COMMITTED, REFUSED, entries_of
+from kaas.coordinator.offsets import COMMITTED, REFUSED, sorted_out
 from kaas.coordinator.records import OffsetsStaged, StagedEnded
 from kaas.errors import ErrorCode
 
@@ -32,12 +32,12 @@ def stage(core: Core, event: StageOffsets, now_ms: int) -> None:
     if code:
         core.out.reply(event.reply_to, CommitAnswer(code))
         return
-    entries, bad = entries_of(core, event.rows, None, core.wall_ms(now_ms))
-    answer = CommitAnswer(ErrorCode.NONE, bad) if bad else COMMITTED
-    if not entries:
+    rows, bad = sorted_out(core, event.rows)
+    answer = COMMITTED if bad is None else CommitAnswer(ErrorCode.NONE, bad)
+    if not rows:
         core.out.reply(event.reply_to, answer)
         return
-    record = OffsetsStaged(event.producer_id, event.epoch, entries)
+    record = OffsetsStaged(event.producer_id, event.epoch, rows)
     core.out.persist(event.group_id, record, Answering(to=event.reply_to, answer=answer, refusal=REFUSED))
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from kaas.coordinator.group import Stored
 from kaas.coordinator.modern.stored import StoredGroup
-from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, StagedOffset
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, OffsetRows, StagedOffset
 from kaas.coordinator.records import (
     ConsumerGroupChanged,
     GroupEmpty,
@@ -149,7 +149,7 @@ class StoredOffsets(NamedTuple):
 
     group_id: str
     head: Head
-    entries: list[tuple[str, int, OffsetEntry]]
+    entries: OffsetRows
     staged: list[tuple[int, OffsetKey, StagedOffset]]
 
     def records(self) -> list[OffsetsCommitted | OffsetsStaged]:

@@ -9,6 +9,7 @@ from kaas.broker.checkpoints import Checkpoints
 from kaas.coordinator import replay
 from kaas.coordinator.config import CoordinatorConfig
 from kaas.coordinator.coordinator import Coordinator
+from kaas.coordinator.effects import Persist
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.records import GroupDeleted, OffsetsCommitted
 from kaas.coordinator.transactions.state import TransactionGone, TransactionState, fresh
@@ -42,7 +43,7 @@ class Desk:
         replay.apply(self.core.groups, group_id, record, 0)
         if group_id in self.core.groups:
             self.core.groups[group_id].epoch, self.core.groups[group_id].version = EPOCH, self.version
-        self.checkpoints.changed(group_id, record, EPOCH, self.version, self.checkpoints.needs_of(self.journal(number)))
+        self.checkpoints.changed([Persist(self.version, group_id, EPOCH, record)], self.journal(number))
 
     def commit(self, offset, group_id="g", number=1):
         entry = OffsetEntry(offset=offset, leader_epoch=-1, metadata="", committed_at=5)
@@ -196,7 +197,7 @@ def transaction(desk, number=1, **changes):
     """The newest record of the transactional id "g", which a group has as its name as well."""
     desk.version += 1
     record = msgspec.structs.replace(fresh("g", 7, 60_000, 5), epoch=desk.version, **changes)
-    desk.checkpoints.changed("g", record, EPOCH, desk.version, desk.checkpoints.needs_of(desk.journal(number)))
+    desk.checkpoints.changed([Persist(desk.version, "g", EPOCH, record)], desk.journal(number))
     return record
 
 
@@ -247,9 +248,7 @@ async def test_a_transactional_id_that_is_gone_leaves_a_tombstone(make):
     desk = make()
     transaction(desk)
     desk.version += 1
-    desk.checkpoints.changed(
-        "g", TransactionGone("g", 9), EPOCH, desk.version, desk.checkpoints.needs_of(desk.journal(1))
-    )
+    desk.checkpoints.changed([Persist(desk.version, "g", EPOCH, TransactionGone("g", 9))], desk.journal(1))
     await until_async(lambda: stored_transaction(desk) == TransactionGone("g", 9))
 
 

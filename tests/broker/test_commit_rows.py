@@ -25,6 +25,7 @@ class Asking:
         self.key = OFFSET_COMMIT.key
         self.broker = Named(
             rules=rules,
+            clock=Named(wall_ms=lambda: 1_000),
             topics=Named(
                 partitions_of=lambda name: PARTITIONS.get(name, 0), name_of=lambda id: "t" if id == T else None
             ),
@@ -50,7 +51,7 @@ def commit(*topics):
 def parted(message, *, by_id=False, with_epoch=True, rules=None):
     request = Asking(rules)
     rows, codes = split(request.broker, request, message, by_id=by_id, with_epoch=with_epoch)
-    return [(one.topic, one.partition) for one in rows], codes
+    return [(topic, partition) for topic, partition, _ in rows], codes
 
 
 def codes_in(values):
@@ -65,8 +66,8 @@ def test_rows_that_are_not_there_are_sorted_out():
 def test_topics_may_be_named_by_id():
     message = Named(topics=[Named(topic_id=id, partitions=[row(0)]) for id in (T, uuid.UUID(int=9))])
     assert parted(message, by_id=True) == ([("t", 0)], [NONE, ErrorCode.UNKNOWN_TOPIC_ID])
-    (one,), _ = split(Asking().broker, Asking(), message, by_id=True, with_epoch=True)
-    assert one.topic_id == T.bytes
+    ((*_, entry),), _ = split(Asking().broker, Asking(), message, by_id=True, with_epoch=True)
+    assert entry.topic_id == T.bytes
     assert [list(topic) for topic in values_of(message, [NONE, NONE], CommitAnswer(NONE))["topics"]] == [
         ["topic_id", "partitions"]
     ] * 2
@@ -79,9 +80,14 @@ def test_a_topic_that_may_not_be_read_is_refused_whether_it_is_there_or_not():
 
 
 def test_what_a_version_does_not_have_is_left_out():
-    (old,), _ = split(Asking().broker, Asking(), commit(("t", 0)), by_id=False, with_epoch=False)
-    (new,), _ = split(Asking().broker, Asking(), commit(("t", 0)), by_id=False, with_epoch=True)
+    ((*_, old),), _ = split(Asking().broker, Asking(), commit(("t", 0)))
+    ((*_, new),), _ = split(Asking().broker, Asking(), commit(("t", 0)), with_epoch=True)
     assert (old.leader_epoch, new.leader_epoch) == (-1, 3) and old.metadata == "" and old.topic_id is None
+
+
+def test_a_commit_is_of_now_and_may_have_a_retention_of_its_own():
+    kept = [split(Asking().broker, Asking(), commit(("t", 0)), retention_ms=ms)[0][0][2] for ms in (None, 0, 500)]
+    assert [(entry.committed_at, entry.expires_at) for entry in kept] == [(1_000, None), (1_000, 1_000), (1_000, 1_500)]
 
 
 def test_a_refusal_stands_on_every_row():

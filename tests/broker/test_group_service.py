@@ -11,12 +11,12 @@ from kaas.broker.clock import Clock
 from kaas.broker.group_service import GATHERING_ROUNDS, GroupService
 from kaas.broker.settings import parse
 from kaas.coordinator import events
-from kaas.coordinator.events import CommitRow
 from kaas.wire.apis import HEARTBEAT, OFFSET_COMMIT
 from tests.broker.handlers.groups import QUICK, commit_values, committed, stable
 from tests.broker.handlers.topics import create
 from tests.support.disk import refusing
 from tests.support.in_process import Peer, serving
+from tests.support.offsets import offset_rows
 from tests.support.waiting import until_async
 
 SETTINGS = ("group.initial.rebalance.delay.ms=0", "kaas.checkpoint.interval.ms=10", "group.min.session.timeout.ms=1")
@@ -43,9 +43,9 @@ class Life:
     # Requests
 
     def commit(self, name, offset=1, group_id="g", partition=0):
-        row = CommitRow(topic="t", partition=partition, offset=offset, leader_epoch=-1, metadata="", topic_id=None)
+        rows = offset_rows({("t", partition): offset})
         about = {"generation": -1, "member_id": "", "instance_id": None}
-        self.groups.submit(events.Commit(reply_to=self.keep(name), group_id=group_id, rows=(row,), **about))
+        self.groups.submit(events.Commit(reply_to=self.keep(name), group_id=group_id, rows=rows, **about))
 
     def join(self, name, member_id="", group_id="g", session_ms=30_000):
         self.groups.submit(

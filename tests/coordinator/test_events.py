@@ -9,7 +9,7 @@ import pytest
 from kaas.coordinator import events
 from kaas.coordinator.config import CoordinatorConfig
 from kaas.coordinator.coordinator import Coordinator
-from kaas.coordinator.events import Commit, CommitRow, Heartbeat, Leaving
+from kaas.coordinator.events import Commit, Heartbeat, Leaving
 
 
 def test_the_coordinator_has_a_decision_for_every_kind_of_event():
@@ -24,7 +24,6 @@ def test_an_event_does_not_change():
 
 
 def test_what_a_version_does_not_carry_has_a_meaning_of_its_own():
-    row = CommitRow(topic="t", partition=0, offset=1, leader_epoch=-1, metadata="")
-    commit = Commit(reply_to=None, group_id="g", generation=-1, member_id="", instance_id=None, rows=(row,))
-    assert commit.retention_ms is None and row.topic_id is None
+    commit = Commit(reply_to=None, group_id="g", generation=-1, member_id="", instance_id=None, rows=[])
+    assert commit.modern
     assert Leaving(member_id="m", instance_id=None).reason is None

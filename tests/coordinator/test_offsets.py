@@ -6,7 +6,8 @@ import pytest
 
 from kaas.coordinator.announcements import GroupGone, OffsetsChanged
 from kaas.coordinator.classic.states import State
-from kaas.coordinator.events import Commit, CommitRow, TopicDeleted
+from kaas.coordinator.events import Commit, TopicDeleted
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetRows
 from kaas.coordinator.records import GroupDeleted
 from kaas.errors import ErrorCode
 from tests.support.groups import GROUP, OTHER_TOPIC, Groups
@@ -130,11 +131,8 @@ def test_a_commit_replaces_offset_and_metadata_as_a_whole():
     assert (entry.offset, entry.metadata) == (4, "")
 
 
-def rows(*metadata: str) -> tuple[CommitRow, ...]:
-    return tuple(
-        CommitRow(topic="t", partition=number, offset=number, leader_epoch=3, metadata=text)
-        for number, text in enumerate(metadata)
-    )
+def rows(*metadata: str) -> OffsetRows:
+    return [("t", number, OffsetEntry(number, 3, text, 0)) for number, text in enumerate(metadata)]
 
 
 def test_metadata_that_is_too_long_fails_its_partition_alone():
@@ -158,13 +156,13 @@ def test_a_commit_of_which_nothing_is_kept_is_answered_and_makes_no_group():
     groups = Groups()
     who = {"group_id": GROUP, "generation": -1, "member_id": "", "instance_id": None}
     assert groups.ask(Commit, rows=rows("x" * 5_000), **who).answer.rows == {0: ErrorCode.OFFSET_METADATA_TOO_LARGE}
-    assert groups.ask(Commit, rows=(), **who).code == 0
+    assert groups.ask(Commit, rows=[], **who).code == 0
     assert groups.listed() == {}
 
 
 def test_the_last_row_wins_when_a_partition_is_named_twice():
     groups = Groups()
-    both = tuple(CommitRow(topic="t", partition=0, offset=n, leader_epoch=-1, metadata="") for n in (9, 3))
+    both = [("t", 0, OffsetEntry(n, -1, "", 0)) for n in (9, 3)]
     groups.ask(Commit, group_id=GROUP, generation=-1, member_id="", instance_id=None, rows=both)
     assert groups.committed() == {("t", 0): 3}
 

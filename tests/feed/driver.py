@@ -13,6 +13,7 @@ from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.effects import Announce, CancelTimer, Persist, Reply, SetTimer
 from kaas.coordinator.timers import TimerKey
 from kaas.wire.consumer_protocol import Assignment, Subscription, encode_assignment, encode_subscription
+from tests.support.offsets import offset_rows
 
 WALL_OFFSET_MS = 1_700_000_000_000
 
@@ -109,10 +110,6 @@ class Driver:
     def commit(
         self, group_id: str, offsets: dict[tuple[str, int], int], member_id: str = "", generation: int = -1
     ) -> None:
-        rows = tuple(
-            events.CommitRow(topic=t, partition=p, offset=o, leader_epoch=-1, metadata="")
-            for (t, p), o in offsets.items()
-        )
         self.send(
             events.Commit(
                 reply_to="commit",
@@ -120,7 +117,7 @@ class Driver:
                 generation=generation,
                 member_id=member_id,
                 instance_id=None,
-                rows=rows,
+                rows=offset_rows(offsets, at=WALL_OFFSET_MS + self.now_ms),
             )
         )
 

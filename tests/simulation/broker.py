@@ -78,7 +78,6 @@ class Broker:
             return  # the shell answers that another broker coordinates the group
         group = self.core.groups.get(call.group_id)
         state = None if group is None else State.DEAD if group.deleting else group.classic.state
-        call.asked_at = self.clock.wall_ms
         self.parked[call] = None
         self.asking = call
         self.submit(call.event)
@@ -131,7 +130,7 @@ class Broker:
         unwritten = {row.effect.seq for row in self.waiting}
         assert not unwritten.intersection(call.seqs), f"{call.kind} was acknowledged and is not durable"
         if isinstance(answer, CommitAnswer):
-            self.truth.committed(call.event, call.asked_at, answer.rows)
+            self.truth.committed(call.event, answer.rows)
         elif isinstance(answer, JoinAnswer):
             assert self.durable[call.group_id].classic.reserved >= answer.generation
             self.truth.joined(call.group_id, answer)

@@ -11,15 +11,14 @@ from typing import Any
 class Call:
     """One delivery of one request. `kind` is the name of its event, `seqs` are the records that it made.
 
-    `hear` is told the answer, or null when the connection broke. `code` is null while nobody has answered. `asked_at` is the
-    wall time of its arrival. A request that the network delivers twice is two calls.
+    `hear` is told the answer, or null when the connection broke. `code` is null while nobody has answered. A
+    request that the network delivers twice is two calls.
     """
 
     kind: str
     group_id: str
     hear: Callable[[Any], None]
     event: Any
-    asked_at: int = 0
     seqs: list[int] = field(default_factory=list)
     code: int | None = None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kaas.coordinator.answers import JoinAnswer, SyncAnswer
-from kaas.coordinator.events import Commit, CommitRow, Heartbeat, Join, Leave, Leaving, Sync
+from kaas.coordinator.events import Commit, Heartbeat, Join, Leave, Leaving, Sync
 from kaas.wire.consumer_protocol import (
     Assignment,
     Subscription,
@@ -24,6 +24,7 @@ from kaas.wire.consumer_protocol import (
 )
 from tests.simulation.calls import Call
 from tests.simulation.lives import Lives
+from tests.support.offsets import offset_rows
 
 RETRY = (14, 15, 16)
 OUT, JOINING, JOINED, SYNCING, STABLE = "out", "joining", "joined", "syncing", "stable"
@@ -223,11 +224,12 @@ class Consumer:
         owned = [(topic, partition) for topic, rows in self.owned.items() for partition in rows]
         topic, partition = dice.choice(owned) if owned else (dice.choice(sorted(self.lives.topics)), 0)
         metadata = "x" * 5_000 if dice.random() < 0.05 else ""
-        row = CommitRow(
-            topic=topic, partition=partition, offset=dice.randrange(1_000), leader_epoch=-1, metadata=metadata
-        )
+        offset = dice.randrange(1_000)
         retention_ms = dice.choice((None, None, None, 1_000, 3_600_000))
-        self._ask(Commit, rows=(row,), retention_ms=retention_ms, modern=self.version >= 7, **self._who())
+        rows = offset_rows(
+            {(topic, partition): offset}, at=self.lives.clock.wall_ms, metadata=metadata, retention_ms=retention_ms
+        )
+        self._ask(Commit, rows=rows, modern=self.version >= 7, **self._who())
 
     def _leave(self) -> None:
         row = Leaving(member_id=self.member_id, instance_id=self.instance_id, reason="done")

@@ -9,7 +9,6 @@ from kaas.coordinator import queries
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.events import (
     Commit,
-    CommitRow,
     DeleteGroup,
     DeleteOffsets,
     Heartbeat,
@@ -21,6 +20,7 @@ from kaas.coordinator.events import (
 from kaas.wire.consumer_protocol import Assignment, encode_assignment
 from tests.simulation.calls import Call
 from tests.simulation.lives import Lives
+from tests.support.offsets import offset_rows
 
 NOTHING = encode_assignment(Assignment(version=0, partitions={}))
 """A stranger's guess may hit a leader's id and generation: what it assigns then gives no partition to two members."""
@@ -66,8 +66,8 @@ class Operator:
 
     def _reset(self, core: Coordinator, group_id: str, dice: random.Random) -> None:
         topic = dice.choice(sorted(self.lives.topics))
-        row = CommitRow(topic=topic, partition=dice.randrange(3), offset=0, leader_epoch=-1, metadata="reset")
-        self._ask(Commit, group_id, generation=-1, member_id="", instance_id=None, rows=(row,))
+        rows = offset_rows({(topic, dice.randrange(3)): 0}, at=self.lives.clock.wall_ms, metadata="reset")
+        self._ask(Commit, group_id, generation=-1, member_id="", instance_id=None, rows=rows)
 
     def _nonsense(self, core: Coordinator, group_id: str, dice: random.Random) -> None:
         """Requests of members that are no more, of other generations, with other protocols."""

@@ -11,7 +11,7 @@ import pytest
 
 from kaas.coordinator.answers import JoinAnswer
 from kaas.coordinator.classic.states import TABLE, State
-from kaas.coordinator.events import Commit, CommitRow
+from kaas.coordinator.events import Commit
 from kaas.coordinator.group import new_group
 from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.errors import ErrorCode
@@ -21,6 +21,7 @@ from tests.simulation.run import simulate
 from tests.simulation.truth import Truth
 from tests.simulation.watch import Watch
 from tests.support.groups import Groups
+from tests.support.offsets import offset_rows
 
 SEED = int(os.environ.get("KAAS_SIMULATION_SEED", "1"))
 EVENTS = int(os.environ.get("KAAS_SIMULATION_EVENTS", "100000"))
@@ -69,8 +70,8 @@ def truth():
 
 
 def commit(offset: int) -> Commit:
-    row = CommitRow(topic="t", partition=0, offset=offset, leader_epoch=-1, metadata="")
-    return Commit(reply_to=None, group_id="g", generation=-1, member_id="", instance_id=None, rows=(row,))
+    rows = offset_rows({("t", 0): offset})
+    return Commit(reply_to=None, group_id="g", generation=-1, member_id="", instance_id=None, rows=rows)
 
 
 def test_a_generation_that_is_given_twice_is_noticed(truth):
@@ -100,7 +101,7 @@ def test_two_protocols_in_one_generation_are_noticed(truth):
 
 
 def test_a_commit_that_was_acknowledged_and_is_not_there_is_noticed(truth):
-    truth.committed(commit(5), 0, None)
+    truth.committed(commit(5), None)
     group = new_group("g")
     for there in (None, group):
         with pytest.raises(AssertionError, match="acknowledged"):

@@ -15,7 +15,7 @@ from kaas.coordinator.answers import JoinAnswer
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.events import Commit
 from kaas.coordinator.group import Group
-from kaas.coordinator.offset_entry import OffsetKey
+from kaas.coordinator.offset_entry import OffsetKey, OffsetRows
 from kaas.coordinator.records import GroupDeleted, OffsetsCommitted, OffsetsDeleted, Record
 from tests.simulation.clock import Clock
 
@@ -49,22 +49,23 @@ class Truth:
 
     # Commits
 
-    def committed(self, event: Commit, asked_at: int, refused: dict[int, Any] | None) -> None:
-        """A commit that was asked for at this wall time is acknowledged."""
-        kept = self.offsets.setdefault(event.group_id, {})
-        until = asked_at + (self.retention_ms if event.retention_ms is None else event.retention_ms)
-        for index, row in enumerate(event.rows):
-            if not refused or index not in refused:
-                kept[row.topic, row.partition] = Kept(row.offset, until)
+    def committed(self, event: Commit, refused: dict[int, Any] | None) -> None:
+        """A commit is acknowledged."""
+        refused = refused or {}
+        self._keep(event.group_id, [row for index, row in enumerate(event.rows) if index not in refused])
+
+    def _keep(self, group_id: str, rows: OffsetRows) -> None:
+        kept = self.offsets.setdefault(group_id, {})
+        for topic, partition, entry in rows:
+            until = entry.committed_at + self.retention_ms if entry.expires_at is None else entry.expires_at
+            kept[topic, partition] = Kept(entry.offset, until)
 
     def absorb(self, group_id: str, record: Record) -> None:
         """A record is durable of which nobody was told; what it says is so from now on."""
-        kept = self.offsets.setdefault(group_id, {})
         if isinstance(record, OffsetsCommitted):
-            for topic, partition, entry in record.offsets:
-                until = entry.committed_at + self.retention_ms if entry.expires_at is None else entry.expires_at
-                kept[topic, partition] = Kept(entry.offset, until)
+            self._keep(group_id, record.offsets)
         elif isinstance(record, OffsetsDeleted):
+            kept = self.offsets.setdefault(group_id, {})
             for key in record.partitions:
                 kept.pop(key, None)
         elif isinstance(record, GroupDeleted):

@@ -24,7 +24,6 @@ from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.events import (
     Commit,
-    CommitRow,
     DeleteGroup,
     DeleteOffsets,
     Heartbeat,
@@ -37,6 +36,7 @@ from kaas.coordinator.events import (
 )
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.wire.consumer_protocol import Assignment, Subscription, encode_assignment, encode_subscription
+from tests.support.offsets import offset_rows
 from tests.support.shell import Asked, Shell
 
 GROUP = "group"
@@ -137,14 +137,9 @@ class Groups(Shell):
 
     def commits(self, offsets: Mapping[OffsetKey, int], *, group_id: str = GROUP, **who: Any) -> Asked:
         """OffsetCommit, by nobody unless `who` says so."""
-        rows = tuple(
-            CommitRow(
-                topic=topic, partition=partition, offset=offset, leader_epoch=-1, metadata=who.get("metadata", "")
-            )
-            for (topic, partition), offset in offsets.items()
-        )
         told = {"generation": -1, "member_id": "", "instance_id": None, **who}
-        told.pop("metadata", None)
+        of_rows = {name: told.pop(name) for name in ("metadata", "retention_ms") if name in told}
+        rows = offset_rows(offsets, at=self.wall_ms, **of_rows)
         return self.ask(Commit, group_id=group_id, rows=rows, **told)
 
     def deletes(self, group_id: str = GROUP) -> Asked:

@@ -22,7 +22,7 @@ import msgspec
 
 from kaas.broker.gathering import Gathering
 from kaas.coordinator.effects import Effect, SendMarkers
-from kaas.coordinator.events import CommitRow, EndStaged, Event, StageOffsets
+from kaas.coordinator.events import EndStaged, Event, StageOffsets
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.queries import fetch_offsets
 from kaas.coordinator.transactions.events import (
@@ -40,6 +40,7 @@ from kaas.coordinator.transactions.states import TxnState
 from kaas.errors import ErrorCode
 from tests.support.groups import GROUP, Groups
 from tests.support.invariants import check_staged
+from tests.support.offsets import offset_rows
 from tests.support.shell import Asked
 
 Place = OffsetKey | str
@@ -223,14 +224,8 @@ class Producer:
     def _stage_event(
         self, asked: Asked, offsets: Mapping[OffsetKey, int], group_id: str, who: Mapping[str, Any]
     ) -> StageOffsets:
-        rows = tuple(
-            CommitRow(
-                topic=topic, partition=partition, offset=offset, leader_epoch=-1, metadata=who.get("metadata", "")
-            )
-            for (topic, partition), offset in offsets.items()
-        )
         told = {"generation": -1, "member_id": "", "instance_id": None, **who}
-        told.pop("metadata", None)
+        rows = offset_rows(offsets, at=self.world.wall_ms, metadata=told.pop("metadata", ""))
         return StageOffsets(reply_to=asked, group_id=group_id, **self._who(), rows=rows, **told)
 
     # EndTxn

@@ -22,7 +22,7 @@ from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import CommitAnswer
-from kaas.coordinator.events import CommitRow
+from kaas.coordinator.offset_entry import OffsetEntry
 from kaas.coordinator.offsets import COMMITTED
 from kaas.errors import ErrorCode
 from kaas.wire.apis import OFFSET_COMMIT
@@ -42,19 +42,26 @@ def handle(broker: Broker, request: Request) -> None:
     if not may(request, Operation.READ, Kind.GROUP, message.group_id):
         refuse(request, message, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         return
-    rows, codes = split(broker, request, message, by_id=version >= BY_ID_SINCE, with_epoch=version >= EPOCH_SINCE)
-    retention_ms = message.retention_time // MILLISECOND if version <= RETENTION_UNTIL else -1
+    asked_ms = message.retention_time // MILLISECOND if version <= RETENTION_UNTIL else -1
+    retention_ms = None if asked_ms < 0 else asked_ms
+    rows, codes = split(
+        broker,
+        request,
+        message,
+        by_id=version >= BY_ID_SINCE,
+        with_epoch=version >= EPOCH_SINCE,
+        retention_ms=retention_ms,
+    )
     event = events.Commit(
         reply_to=functools.partial(reply, request, message, codes),
         group_id=message.group_id,
         generation=message.generation_id_or_member_epoch,
         member_id=message.member_id,
         instance_id=message.group_instance_id if version >= INSTANCE_SINCE else None,
-        rows=tuple(rows),
-        retention_ms=None if retention_ms < 0 else retention_ms,
+        rows=rows,
         modern=version >= MODERN_SINCE,
     )
-    if version < BY_ID_SINCE and not any(codes) and request.comes_again():
+    if version < BY_ID_SINCE and retention_ms is None and not any(codes) and request.comes_again():
         places = places_of(request.payload, request.body_at, version)
         if places:
             request.remember(KnownCommit(broker, request, message, event, places).serve)
@@ -93,6 +100,7 @@ class KnownCommit(Known):
 
     __slots__ = (
         "_accepted",
+        "_clock",
         "_columns",
         "_event",
         "_fixed",
@@ -114,7 +122,9 @@ class KnownCommit(Known):
         self._message = message
         self._event = event
         rows = event.rows
-        self._columns = [row.topic for row in rows], [row.partition for row in rows], [row.metadata for row in rows]
+        self._clock = broker.clock
+        topics, partitions, entries = zip(*rows, strict=True)
+        self._columns = topics, partitions, [entry.metadata for entry in entries]
         self._named = [(topic.name, self._registry.get(topic.name)) for topic in message.topics]
         self._layout = layout_of(len(request.frame), places, with_epoch=self._version >= EPOCH_SINCE)
         self._step = 3 if self._version >= EPOCH_SINCE else 2
@@ -135,7 +145,8 @@ class KnownCommit(Known):
                 return False
         epochs = fields[4 :: self._step] if self._step == 3 else itertools.repeat(-1)
         topics, partitions, metadata = self._columns
-        rows = tuple(map(CommitRow, topics, partitions, fields[3 :: self._step], epochs, metadata))
+        now = itertools.repeat(self._clock.wall_ms())
+        entries = map(OffsetEntry, fields[3 :: self._step], epochs, metadata, now)
         self.correlation = fields[1]
         self.connection.park(self)
         event = self._event
@@ -146,8 +157,7 @@ class KnownCommit(Known):
                 generation=event.generation,
                 member_id=event.member_id,
                 instance_id=event.instance_id,
-                rows=rows,
-                retention_ms=event.retention_ms,
+                rows=list(zip(topics, partitions, entries, strict=True)),
                 modern=event.modern,
             )
         )

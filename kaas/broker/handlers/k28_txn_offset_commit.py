@@ -18,7 +18,8 @@ from kaas.broker.commit_rows import refuse, reply, split
 from kaas.broker.request import Request
 from kaas.broker.transactional import refusal_of
 from kaas.coordinator.answers import CommitAnswer
-from kaas.coordinator.events import CommitRow, StageOffsets
+from kaas.coordinator.events import StageOffsets
+from kaas.coordinator.offset_entry import OffsetRows
 from kaas.coordinator.offsets import COMMITTED
 from kaas.coordinator.transactions.events import AddAnswer, AddToTransaction
 from kaas.errors import ErrorCode
@@ -38,7 +39,7 @@ def handle(broker: Broker, request: Request) -> None:
     if (refusal := refusal_of(request, message.transactional_id, message.group_id)) is not None:
         refuse(request, message, refusal)
         return
-    rows, codes = split(broker, request, message, by_id=False, with_epoch=version >= 2)
+    rows, codes = split(broker, request, message, with_epoch=version >= 2)
     done = functools.partial(answered, request, message, codes)
     if not rows:
         done(COMMITTED)
@@ -48,7 +49,7 @@ def handle(broker: Broker, request: Request) -> None:
         return
     broker.groups.submit(
         AddToTransaction(
-            reply_to=functools.partial(stage, broker, request, message, tuple(rows), done),
+            reply_to=functools.partial(stage, broker, request, message, rows, done),
             transactional_id=message.transactional_id,
             producer_id=message.producer_id,
             epoch=message.producer_epoch,
@@ -59,9 +60,7 @@ def handle(broker: Broker, request: Request) -> None:
     )
 
 
-def stage(
-    broker: Broker, request: Request, message: Any, rows: tuple[CommitRow, ...], done: Any, answer: AddAnswer
-) -> None:
+def stage(broker: Broker, request: Request, message: Any, rows: OffsetRows, done: Any, answer: AddAnswer) -> None:
     """The transaction's coordinator has spoken; now the group decides."""
     if answer.code or answer.missing:
         outside = ErrorCode.TRANSACTION_ABORTABLE if request.version >= ABORTABLE_SINCE else ErrorCode.INVALID_TXN_STATE

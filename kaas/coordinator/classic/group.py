@@ -17,13 +17,16 @@ from kaas.coordinator.classic.states import TABLE, State
 from kaas.coordinator.events import Protocols
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE, decode_subscription
 
+NOT_SET = -(2**62)
+"""When a timer was set that is not."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Member:
     """One member. `parked_join` and `parked_sync` are tokens of requests that wait for their answer.
 
     `is_new`: its first Join is parked. `heard_ms`: the last request that restarted its session, on the clock of `now_ms`.
-    `synced`: it has asked for its assignment in this generation.
+    `session_set_ms`: when the timer of its session was set last. `synced`: it has asked for its assignment in this generation.
     """
 
     member_id: str
@@ -39,6 +42,7 @@ class Member:
     is_new: bool = False
     synced: bool = False
     heard_ms: int = 0
+    session_set_ms: int = NOT_SET
     joined_at: int = 0
 
     @property

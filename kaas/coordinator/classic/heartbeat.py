@@ -24,11 +24,12 @@ def beat(core: Core, event: Heartbeat, now_ms: int) -> ErrorCode:
     """The answer."""
     if not event.group_id:
         return ErrorCode.INVALID_GROUP_ID
-    if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
+    code, found = core.find(event.group_id)
+    if code:
         return ErrorCode.NONE if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else code
-    group = core.classic(event.group_id)
-    if group is None:
+    if found is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
+    group = found.classic
     if code := check_member(group, event.member_id, event.instance_id):
         return code
     if code := check_generation(group, event.generation):

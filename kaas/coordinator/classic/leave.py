@@ -12,7 +12,7 @@ from kaas.coordinator.announcements import Cause, MembersChanged
 from kaas.coordinator.answers import LeaveAnswer, LeftMember
 from kaas.coordinator.classic.checks import check_member
 from kaas.coordinator.classic.group import ClassicGroup, Member
-from kaas.coordinator.classic.members import remove_member
+from kaas.coordinator.classic.members import remove_member, session_left_ms, set_session
 from kaas.coordinator.classic.rebalance import complete_if_all_are_back, prepare_or_complete
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.core import Answering, Core
@@ -93,6 +93,9 @@ def take_out(core: Core, group: ClassicGroup, member: Member, row: Leaving) -> C
 def session_expired(core: Core, group: ClassicGroup, member: Member, now_ms: int) -> None:
     """A member was silent for its whole session, and nothing of it is parked: it is gone."""
     if member.waits:
+        return
+    if left_ms := session_left_ms(member, now_ms):
+        set_session(core, group, member, now_ms, left_ms)
         return
     silent_ms, timeout_ms = now_ms - member.heard_ms, member.session_timeout_ms
     remove_member(core, group, member, kind="member_expired", silent_ms=silent_ms, timeout_ms=timeout_ms)

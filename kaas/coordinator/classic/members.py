@@ -14,7 +14,7 @@ import msgspec
 from kaas.coordinator import timers
 from kaas.coordinator.announcements import MemberChange
 from kaas.coordinator.answers import JoinAnswer, SyncAnswer
-from kaas.coordinator.classic.group import ClassicGroup, Member
+from kaas.coordinator.classic.group import NOT_SET, ClassicGroup, Member
 from kaas.coordinator.core import Core
 from kaas.errors import ErrorCode
 
@@ -25,14 +25,34 @@ def heard(core: Core, group: ClassicGroup, member: Member, now_ms: int) -> None:
         restart_session(core, group, member, now_ms)
 
 
+SESSION_STEP_MS = 100
+"""A session that began anew less than this ago is not set again: a member that commits a hundred times a second would set its
+timer as often. `session_left_ms` makes good for that when the timer is due."""
+
+
 def restart_session(core: Core, group: ClassicGroup, member: Member, now_ms: int) -> None:
     """The member's session begins anew."""
     member.heard_ms = now_ms
-    core.out.set_timer(timers.session(group.group_id, member.member_id), now_ms + member.session_timeout_ms)
+    if now_ms >= member.session_set_ms + SESSION_STEP_MS:
+        set_session(core, group, member, now_ms, member.session_timeout_ms)
+
+
+def set_session(core: Core, group: ClassicGroup, member: Member, now_ms: int, length_ms: int) -> None:
+    """The member's session ends so long from now if nothing more is heard of it."""
+    member.session_set_ms = now_ms
+    core.out.set_timer(timers.session(group.group_id, member.member_id), now_ms + length_ms)
+
+
+def session_left_ms(member: Member, now_ms: int) -> int:
+    """How long the session still lasts whose timer is due: the member may have been heard since it was set."""
+    if member.heard_ms <= member.session_set_ms:
+        return 0
+    return max(member.heard_ms + member.session_timeout_ms - now_ms, 0)
 
 
 def stop_session(core: Core, group: ClassicGroup, member: Member) -> None:
     """The member waits for us, or is gone."""
+    member.session_set_ms = NOT_SET
     core.out.cancel_timer(timers.session(group.group_id, member.member_id))
 
 

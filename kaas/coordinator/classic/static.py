@@ -16,7 +16,7 @@ from kaas.coordinator import timers
 from kaas.coordinator.announcements import Cause, MembersChanged
 from kaas.coordinator.answers import JoinAnswer
 from kaas.coordinator.classic.group import ClassicGroup, Member
-from kaas.coordinator.classic.members import member_change, refuse_join, refuse_sync, stop_session
+from kaas.coordinator.classic.members import member_change, refuse_join, refuse_sync, set_session, stop_session
 from kaas.coordinator.classic.rebalance import join_answer, prepare_or_complete
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.classic.sync import stored
@@ -104,7 +104,7 @@ class Replaced(msgspec.Struct, frozen=True):
             return
         new.heard_ms = now_ms
         stop_session(core, group, self.old)
-        core.out.set_timer(timers.session(self.group_id, new.member_id), now_ms + self.old.session_timeout_ms)
+        set_session(core, group, new, now_ms, self.old.session_timeout_ms)
         fence(core, group, self.old, new, self.event.reason)
         core.out.reply(self.event.reply_to, stable_answer(group, self.old, new, self.event))
         core.out.announce(group.group_id, MembersChanged(member_ids=(self.old.member_id, new.member_id)))

@@ -74,3 +74,19 @@ def test_a_change_of_a_member_names_it_and_what_is_to_be_said_of_it():
         client_host="/10.1.1.1",
         reason="bye",
     )
+
+
+def test_a_member_that_is_heard_all_the_time_sets_its_timer_ten_times_a_second_and_lives_as_long_as_any():
+    groups = Groups()
+    (a,) = groups.settled(groups.member(session_timeout_ms=6_000))
+    key, deadlines = timers.session(GROUP, a.id), []
+    for _ in range(30):
+        groups.passes(10)
+        assert a.beats() == 0
+        deadlines.append(groups.timers[key])
+    assert len(set(deadlines)) == 4 and deadlines[-1] - groups.now_ms in range(5_900, 6_001)
+    groups.passes(5_999)
+    assert a.id in groups.classic().members
+    groups.passes(1)
+    assert a.id not in groups.classic().members
+    assert (groups.heard(MemberChange)[-1].kind, groups.heard(MemberChange)[-1].silent_ms) == ("member_expired", 6_000)
