@@ -12,20 +12,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
 from kaas.broker.checkpoints import Checkpoints
 from kaas.broker.clock import Clock
+from kaas.broker.regexes import Matches, matches, visible
 from kaas.broker.settings import Settings
 from kaas.broker.timers import Timers
 from kaas.coordinator import records
 from kaas.coordinator.announcements import Announcement
 from kaas.coordinator.coordinator import Coordinator
-from kaas.coordinator.effects import Announce, CancelTimer, Persist, Reply, SendMarkers, SetTimer
-from kaas.coordinator.events import ClockMoved, Event, Loaded, TimerExpired, WriteFailed, Written
+from kaas.coordinator.effects import (
+    Announce,
+    CancelTimer,
+    Effect,
+    Persist,
+    Reply,
+    ResolveRegexes,
+    SendMarkers,
+    SetTimer,
+)
+from kaas.coordinator.events import ClockMoved, Event, Loaded, RegexesResolved, TimerExpired, WriteFailed, Written
 from kaas.coordinator.timers import TimerKey
 from kaas.coordinator.transactions.holder import Holder
 from kaas.coordinator.transactions.state import TransactionState
@@ -103,6 +114,12 @@ class GroupService:
         self._journal = journal
         self._writer = JournalWriter(journal, self._report)
         self._rounds_left = 0
+        self._others: dict[type[Effect], Callable[[Any], None]] = {
+            CancelTimer: lambda effect: self.timers.cancel(effect.key),
+            SendMarkers: lambda effect: self.markers.send(effect),
+            ResolveRegexes: self._resolve,
+            Announce: lambda effect: self.audience.heard(effect.group_id, effect.what),
+        }
         self._checkpoints = Checkpoints(
             self.coordinator, cluster_folder, journal.folder, settings["kaas.checkpoint.interval.ms"]
         )
@@ -163,12 +180,23 @@ class GroupService:
                     self.audience.beat(effect.key)  # type: ignore[union-attr]
             elif kind is Persist:
                 self._persist(effect)  # type: ignore[arg-type]
-            elif kind is CancelTimer:
-                self.timers.cancel(effect.key)  # type: ignore[union-attr]
-            elif kind is SendMarkers:
-                self.markers.send(effect)  # type: ignore[arg-type]
-            elif kind is Announce:
-                self.audience.heard(effect.group_id, effect.what)  # type: ignore[union-attr]
+            else:
+                self._others[kind](effect)
+
+    def _resolve(self, effect: ResolveRegexes) -> None:
+        """Match patterns in a thread, then tell the coordinator; that they could not be matched, if that fails."""
+        names = tuple(self.coordinator.topics.by_name)
+        future = self._loop.run_in_executor(None, matches, effect.patterns, names)
+
+        def matched(one: asyncio.Future[Matches]) -> None:
+            try:
+                found = visible(one.result(), effect.may_describe)
+            except Exception:
+                log.exception("patterns were not matched", group=effect.group_id)
+                found = {}
+            self.submit(RegexesResolved(group_id=effect.group_id, topics=found))
+
+        future.add_done_callback(matched)
 
     def _persist(self, effect: Persist) -> None:
         self._persisted.append(effect)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -63,10 +64,11 @@ class SendMarkers(msgspec.Struct, frozen=True, kw_only=True):
 
 class ResolveRegexes(msgspec.Struct, frozen=True, kw_only=True):
     """Match these patterns (RE2, whole names) against the topics that there are, off the event loop, then send
-    RegexesResolved."""
+    RegexesResolved with those of them that `may_describe` lets through (null: all)."""
 
     group_id: str
     patterns: tuple[str, ...]
+    may_describe: Callable[[str], bool] | None = None
 
 
 Effect = Reply | SetTimer | CancelTimer | Persist | Announce | SendMarkers | ResolveRegexes

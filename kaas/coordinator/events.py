@@ -6,6 +6,7 @@ Rules: an event is complete: random ids and versions' quirks come in as fields, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -79,7 +80,8 @@ class ConsumerHeartbeat(msgspec.Struct, frozen=True, kw_only=True):
     """ConsumerGroupHeartbeat (KIP-848). Null (-1 for the timeout) means unchanged. `fresh_id` is a new member id for who comes
     without one (version 0); else empty. `owned` is what the member holds.
 
-    `makes_id`: the version lets the client choose its id (v1+), so an empty one is refused.
+    `makes_id`: the version lets the client choose its id (v1+), so an empty one is refused. `may_describe` says whether the
+    client may see a topic; null: it may see all.
     """
 
     reply_to: Any
@@ -97,6 +99,7 @@ class ConsumerHeartbeat(msgspec.Struct, frozen=True, kw_only=True):
     client_host: str
     makes_id: bool = True
     fresh_id: str = ""
+    may_describe: Callable[[str], bool] | None = None
 
 
 class TopicKnown(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +109,10 @@ class TopicKnown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RegexesResolved(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to ResolveRegexes: pattern to the topics it matches, sorted, of those that the group may see."""
+    """The answer to ResolveRegexes: pattern to the topics it matches, sorted, of those that who asked may see.
+
+    What is not in it could not be matched.
+    """
 
     group_id: str
     topics: dict[str, tuple[str, ...]]

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kaas.coordinator.announcements import Announcement
-from kaas.coordinator.effects import Announce, CancelTimer, Effect, Persist, Reply, SetTimer
+from kaas.coordinator.effects import Announce, CancelTimer, Effect, Persist, Reply, ResolveRegexes, SetTimer
 from kaas.coordinator.records import TRANSACTION_RECORDS, Record
 from kaas.coordinator.timers import TimerKey
 
@@ -59,6 +59,9 @@ class Outbox(Generic[F]):
 
     def announce(self, group_id: str, what: Announcement) -> None:
         self.effects.append(Announce(group_id, what))
+
+    def resolve(self, effect: ResolveRegexes) -> None:
+        self.effects.append(effect)
 
     def persist(self, group_id: str, record: Record, follower: F | None = None) -> None:
         """Write a record; it is applied to the state, and then `follower` is told."""

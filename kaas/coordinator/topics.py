@@ -21,14 +21,16 @@ class Topic(msgspec.Struct, frozen=True, gc=False):
 
 
 class Topics:
-    """Every topic of the cluster, by name and by id."""
+    """Every topic of the cluster, by name and by id. `arrivals` grows when a name comes that was not there."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, Topic] = {}
         self.by_id: dict[bytes, Topic] = {}
+        self.arrivals = 0
 
     def put(self, topic: Topic) -> None:
         """A topic is new, grew, or was made anew under its name with another id."""
+        self.arrivals += topic.name not in self.by_name
         self.drop(topic.name)
         self.by_name[topic.name] = topic
         self.by_id[topic.topic_id] = topic

@@ -11,6 +11,8 @@ from kaas.broker.clock import Clock
 from kaas.broker.group_service import GATHERING_ROUNDS, GroupService
 from kaas.broker.settings import parse
 from kaas.coordinator import events
+from kaas.coordinator.effects import ResolveRegexes
+from kaas.coordinator.topics import Topic
 from kaas.wire.apis import HEARTBEAT, OFFSET_COMMIT
 from tests.broker.handlers.groups import QUICK, commit_values, committed, stable
 from tests.broker.handlers.topics import create
@@ -241,3 +243,25 @@ async def test_a_slow_disk_holds_up_commits_and_nothing_else(tmp_path, monkeypat
         assert (await other.get()).topics[0].partitions[0].error_code == 0
         assert await committed(peer, "other") == {("t", 0): 5}
         other.close()
+
+
+@pytest.mark.parametrize(
+    ("may_describe", "found"),
+    [(None, {"t.*": ("t1", "t2")}), (lambda name: name == "t2", {"t.*": ("t2",)}), (lambda name: 1 / 0, {})],
+    ids=["all", "some", "a fault"],
+)
+async def test_patterns_are_matched_and_told_even_when_that_fails(tmp_path, may_describe, found):
+    groups, seen = Life(tmp_path).groups, []
+    for number, name in enumerate(["t1", "t2", "u"]):
+        groups.coordinator.topics.put(Topic(name, bytes([number]) * 16, 1))
+    asked = [ResolveRegexes(group_id="g", patterns=("t.*", "("), may_describe=may_describe)]
+
+    def handle(event, now_ms):
+        seen.append(event)
+        return asked if event == "heartbeat" else []
+
+    groups.coordinator.handle = handle
+    groups.submit("heartbeat")
+    await until_async(lambda: len(seen) == 2)
+    assert seen[1] == events.RegexesResolved(group_id="g", topics=found)
+    await groups.stop()

@@ -20,6 +20,16 @@ def test_a_topic_that_is_made_anew_has_one_id():
     assert (topics.by_name["t"].partitions, list(topics.by_id)) == (1, [SECOND])
 
 
+def test_a_name_that_was_not_there_is_an_arrival():
+    topics = Topics()
+    for topic in (Topic("t", FIRST, 3), Topic("t", FIRST, 4), Topic("u", SECOND, 1)):
+        topics.put(topic)
+    assert topics.arrivals == 2
+    topics.drop("t")
+    topics.put(Topic("t", FIRST, 3))
+    assert topics.arrivals == 3
+
+
 def test_a_topic_that_is_gone_has_neither_name_nor_id_and_may_go_twice():
     topics = Topics()
     topics.put(Topic("t", FIRST, 3))

@@ -113,9 +113,10 @@ class ModernGroup:
     Counted: `owners` is (topic id, partition) to the member that holds it or has not let go of it yet, `gained` to that
     member's epoch when it was given it, where that is known. `names`, `patterns` and `preferences`: topic, pattern and
     assignor to how many members name it. `resting`: epoch to how many members of it wait for nothing.
-    In memory: `heard_ms`: when a member was heard last, on the clock of `now_ms`. `stale`: subscribed topics may have
-    changed since `metadata_hash`, `changed_topics` among them. `in_flight`: records on their way. `unsaved`: a record was
-    lost, so the next one holds the whole group.
+    In memory: `heard_ms`: when a member was heard last, on the clock of `now_ms`. `matching`: patterns are being matched;
+    that was begun last at `matched_ms` (null: never), when `matched_arrivals` topics had arrived. `stale`: subscribed topics
+    may have changed since `metadata_hash`, `changed_topics` among them. `in_flight`: records on their way. `unsaved`: a
+    record was lost, so the next one holds the whole group.
 
     For people (`rebalance`): `settled` is what each member held when the group was last Stable, at `settled_epoch`;
     `revoking_since_ms` is when a member was told to give up what it still holds.
@@ -137,6 +138,9 @@ class ModernGroup:
     resting: dict[int, int] = field(default_factory=dict)
     regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
     heard_ms: dict[str, int] = field(default_factory=dict)
+    matching: bool = False
+    matched_ms: int | None = None
+    matched_arrivals: int = 0
     state_since_ms: int = 0
     stale: bool = True
     changed_topics: dict[str, None] = field(default_factory=dict)
