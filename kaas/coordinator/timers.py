@@ -36,6 +36,16 @@ def sync(group_id: str) -> TimerKey:
     return "sync", group_id
 
 
+def rejoin(group_id: str, member_id: str) -> TimerKey:
+    """Length: its rebalance timeout; a classic member of a consumer group that was told to join again and does not is out."""
+    return "rejoin", group_id, member_id
+
+
+def resync(group_id: str, member_id: str) -> TimerKey:
+    """Length: its rebalance timeout; a classic member of a consumer group that joined and does not sync is out."""
+    return "resync", group_id, member_id
+
+
 def transaction(transactional_id: str) -> TimerKey:
     """Length: the transaction timeout that its producer asked for; an open transaction is aborted then."""
     return "transaction", transactional_id

@@ -23,6 +23,7 @@ from kaas.coordinator.announcements import (
 )
 from kaas.coordinator.core import Core
 from kaas.coordinator.modern.group import Member, MemberState, ModernGroup, Rebalance, State
+from kaas.coordinator.topics import Partitions
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE
 
 PHASES = {State.ASSIGNING: "assigning", State.RECONCILING: "reconciling"}
@@ -81,8 +82,20 @@ def _settle(core: Core, group: ModernGroup, now_ms: int) -> None:
     rebalance, group.rebalance = group.rebalance, None
     held = {member_id: member.assigned for member_id, member in group.members.items()}
     group.settled, group.settled_epoch = held, group.epoch
-    if rebalance is None:
-        return
+    if rebalance is not None:
+        _end(core, group, rebalance, "stable" if held else "empty", held, now_ms)
+
+
+def abandon(core: Core, group: ModernGroup, now_ms: int) -> None:
+    """The group is no consumer group any more; what is to come of its members is told in the words of the other protocol."""
+    rebalance, group.rebalance = group.rebalance, None
+    if rebalance is not None:
+        _end(core, group, rebalance, "superseded", {}, now_ms)
+
+
+def _end(
+    core: Core, group: ModernGroup, rebalance: Rebalance, outcome: str, after: dict[str, Partitions], now_ms: int
+) -> None:
     core.out.announce(
         group.group_id,
         RebalanceCompleted(
@@ -91,13 +104,13 @@ def _settle(core: Core, group: ModernGroup, now_ms: int) -> None:
             phases=(*rebalance.phases, (rebalance.phase, now_ms - rebalance.phase_since_ms)),
             cause=rebalance.cause,
             also=tuple(rebalance.also),
-            outcome="stable" if held else "empty",
+            outcome=outcome,
             generation_before=rebalance.epoch_before,
             generation_after=group.epoch,
             before=rebalance.before,
-            after=held,
+            after=after,
             members_before=len(rebalance.before),
-            members_after=len(held),
+            members_after=len(group.members),
             protocol_type=PROTOCOL_TYPE,
             kind="consumer",
         ),

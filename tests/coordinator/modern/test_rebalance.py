@@ -127,3 +127,14 @@ def test_a_member_that_is_to_give_something_up_is_remembered_with_the_moment() -
         MemberProgressed(member_id="a", let_go=True, is_done=True),
     ]
     assert group.revoking_since_ms == {}
+
+
+def test_it_is_superseded_when_the_group_is_no_consumer_group_any_more() -> None:
+    core, group = begun(member("a", 0))
+    told(core)
+    rebalance.abandon(core, group, 300)
+    (done,) = told(core)
+    assert isinstance(done, RebalanceCompleted)
+    assert (done.outcome, done.after, done.ended_at - done.started_at, group.rebalance) == ("superseded", {}, 200, None)
+    rebalance.abandon(core, group, 400)
+    assert told(core) == []
