@@ -56,6 +56,8 @@ def _expired(who: str, detail: dict[str, Any]) -> str:
 
 def _late(who: str, detail: dict[str, Any]) -> str:
     limit = f" of {seconds(detail['timeout_ms'])}" if detail.get("timeout_ms") is not None else ""
+    if detail.get("phase") == "revoking":
+        return f"{who} did not give up its partitions within its rebalance timeout{limit}."
     return f"{who} did not rejoin within its rebalance timeout{limit}."
 
 

@@ -68,6 +68,8 @@ def advice(cause: str, *details: Detail) -> str | None:
     """What to look at, and the setting that matters, for a cause that came once or several times."""
     if cause == "session_expired":
         return f"Its process stopped answering{_how_long(details)}: {_SILENT}"
+    if cause == "rebalance_timeout" and any(detail.get("phase") == "revoking" for detail in details):
+        return _HOLDS_ON
     if cause == "member_left" and any(_polls_too_rarely(detail) for detail in details):
         return _SLOW
     return _ADVICE.get(cause)
@@ -102,9 +104,13 @@ def _silent(who: str, detail: Detail) -> str:
     return f"{who} silent past{limit}"
 
 
+def _late(who: str, detail: Detail) -> str:
+    return f"{who} did not {'give up its partitions' if detail.get('phase') == 'revoking' else 'rejoin'} in time"
+
+
 _NAMED = {
     "session_expired": _silent,
-    "rebalance_timeout": lambda who, detail: f"{who} did not rejoin in time",
+    "rebalance_timeout": _late,
     "member_left": lambda who, detail: f"{who} left",
     "member_removed": lambda who, detail: f"{who} was removed",
     "static_member_replaced": lambda who, detail: f"a new process took over {who}",
@@ -120,8 +126,12 @@ _NAMED = {
 _OF_A_MEMBER = _NAMED.keys() - {"coordinator_moved", "topic_changed", "partitions_changed"}
 
 _SILENT = (
-    "look for pauses, the network or a crash on its host before you raise session.timeout.ms. Slow records do not silence a "
-    "member."
+    "look for pauses, the network or a crash on its host before you raise session.timeout.ms (for members under KIP-848 the "
+    "group's consumer.session.timeout.ms). Slow records do not silence a member."
+)
+_HOLDS_ON = (
+    "It was still at work on partitions that it was to give up: raise max.poll.interval.ms, or take fewer records at a time "
+    "with max.poll.records."
 )
 _SLOW = (
     "It took longer than max.poll.interval.ms between two polls: raise that, or take fewer records at a time with "
@@ -135,7 +145,8 @@ _ADVICE = {
     "static_member_replaced": "Each start of a process with this group.instance.id replaces the one before: if two run at "
     "once, give each an id of its own.",
     "subscription_changed": "Subscribe once with every topic; with a pattern, topics that come and go change it.",
-    "protocol_changed": "Members offer different partition.assignment.strategy: bring all of them to the same.",
+    "protocol_changed": "Members offer different partition.assignment.strategy, or under KIP-848 group.remote.assignor: bring "
+    "all of them to the same.",
     "assignment_failed": "The leader's log says why its assignor failed.",
     "coordinator_moved": "Brokers come and go: the brokers page shows since when.",
     "topic_changed": "A topic that the group's subscription matches is created and deleted again and again.",

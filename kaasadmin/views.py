@@ -37,7 +37,18 @@ LAG_OF_A_FULL_BAR = 100
 
 NUMBER_DIGITS = 9
 
-PAST = ("started_at", "ended_at", "phases", "cause", "cause_text", "member_id", "detail", "also", "generation_after")
+PAST = (
+    "started_at",
+    "ended_at",
+    "phases",
+    "cause",
+    "cause_text",
+    "member_id",
+    "detail",
+    "also",
+    "generation_after",
+    "kind",
+)
 """What the timeline needs of a rebalance that was over before the page was opened."""
 
 

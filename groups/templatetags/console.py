@@ -38,6 +38,7 @@ MEMBER_STATES = {
     "syncing": ("waits for its assignment", "busy"),
     "unsynced": ("has not asked for its assignment", "busy"),
     "stable": ("stable", "good"),
+    "behind": ("is told at its next heartbeat", "busy"),
     "revoking": ("gives partitions up", "busy"),
     "waiting": ("waits for partitions", "busy"),
     "away": ("away", "quiet"),
@@ -218,6 +219,41 @@ def name_of(member: Mapping[str, Any]) -> str:
 def assignment(parts: Iterable[Mapping[str, Any]] | None) -> str:
     """An assignment in one line: orders 0–2; refunds 1."""
     return "; ".join(f"{visible(part['topic'])} {ranges(part['partitions'])}" for part in parts or ())
+
+
+WAITS_SHOWN = 3
+"""Members that another one waits for, by name."""
+
+
+@register.filter
+def steps(member: Mapping[str, Any]) -> list[str]:
+    """What a member of a consumer group has still to do, a line each."""
+    lines = [f"gives up {assignment(member['gives_up'])}"] if member["gives_up"] else []
+    waits = member["waits_for"][:WAITS_SHOWN]
+    lines += [f"waits for {assignment([part])} from {visible(part['name'])}" for part in waits]
+    if (more := len(member["waits_for"]) - WAITS_SHOWN) > 0:
+        lines.append(f"and for {more} more")
+    if member["gets"]:
+        lines.append(f"gets {assignment(member['gets'])} at its next heartbeat")
+    return lines
+
+
+@register.filter
+def epoch_of(member: Mapping[str, Any], group: Mapping[str, Any]) -> str:
+    """The epoch that a member of a consumer group is at, against the group's; nothing in other groups."""
+    newest = group["group_epoch"]
+    if newest is None:
+        return ""
+    return f"epoch {member['epoch']}" if member["epoch"] == newest else f"epoch {member['epoch']} of {newest}"
+
+
+@register.filter
+def mixed(group: Mapping[str, Any]) -> str:
+    """That members of both protocols are in a consumer group; nothing where they are not."""
+    classic = group["classic_member_count"]
+    if not classic:
+        return ""
+    return f"{number(classic)} of {number(group['member_count'])} members speak the classic protocol"
 
 
 @register.filter

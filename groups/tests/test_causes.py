@@ -37,6 +37,11 @@ WHO = {"client_id": "checkout-3"}
             {**WHO, "timeout_ms": 500},
             "checkout-3 did not rejoin within its rebalance timeout of 500 ms.",
         ),
+        (
+            "rebalance_timeout",
+            {**WHO, "timeout_ms": 500, "phase": "revoking"},
+            "checkout-3 did not give up its partitions within its rebalance timeout of 500 ms.",
+        ),
         ("subscription_changed", {**WHO, "topics": ["a", "b"]}, "checkout-3 changed its subscription to a, b."),
         ("static_member_replaced", {"instance_id": "i1"}, "A new process took over the static member i1."),
         ("leader_rejoined", WHO, "The leader checkout-3 asked for a new assignment."),

@@ -12,7 +12,7 @@ def part(member_id: str, **more) -> dict:
 
 def row(*parts: dict) -> dict:
     phases = [{"name": "joining", "duration_ms": 800}, {"name": "syncing", "duration_ms": 200}]
-    return {"duration_ms": 1_000, "phases": phases, "parts": list(parts)}
+    return {"kind": "classic", "duration_ms": 1_000, "phases": phases, "parts": list(parts)}
 
 
 def drawn(one: dict) -> list[tuple[str, str, str]]:
@@ -53,6 +53,24 @@ def test_it_says_whom_the_group_waited_for_and_how_long():
     assert [lane.name for lane in found.lanes] == ["dead", "slow", "left", "quick", "new"]
     assert [lane.name for lane in found.lanes if lane.is_longest] == ["dead"]
     assert [lane.note for lane in found.lanes][2:] == ["left", "came back at once", "joined"]
+
+
+def test_in_a_consumer_group_a_member_is_awaited_until_it_let_go_and_waits_until_it_has_all():
+    giver, taker = part("giver", joined_ms=300, synced_ms=300), part("taker", is_new=True, joined_ms=0, synced_ms=400)
+    stuck = part("stuck", gone_ms=1_000, gone="member_expired")
+    found = recorded({**row(giver, taker, stuck), "kind": "consumer", "phases": []})
+    kinds = {lane.name: [(one.kind, one.width) for one in lane.segments] for lane in found.lanes}
+    assert kinds == {
+        "stuck": [("missing", "100.00")],
+        "giver": [("missing", "30.00"), ("stable", "70.00")],
+        "taker": [("waiting", "40.00"), ("stable", "60.00")],
+    }
+    assert [lane.note for lane in found.lanes] == [
+        "was removed after 1 s",
+        "let go after 300 ms",
+        "joined, done after 400 ms",
+    ]
+    assert found.waited == ("stuck, which was removed after 1 s", "giver, which let go after 300 ms")
 
 
 def test_one_that_stayed_away_and_was_kept_says_so():

@@ -112,9 +112,9 @@ def _title(group: str, watched: Watched) -> Text:
     title = Text(visible(group), style="bold")
     if row is None:
         return title + Text("  is not there (yet)" if watched.known else "  ...", style="not bold")
-    generation = row["generation"] if row["group_epoch"] is None else row["group_epoch"]
+    order = f"generation {words(row['generation'])}" if row["group_epoch"] is None else f"epoch {row['group_epoch']}"
     lag = f"lag {words(number_of('total_lag')(row))} ({row['lag_status']})"
-    facts = f"  {row['state']}  generation {words(generation)}  members {row['member_count']}  {lag}"
+    facts = f"  {row['state']}  {order}  members {row['member_count']}  {lag}"
     return title + Text(facts, style="not bold")
 
 

@@ -88,6 +88,31 @@ export function assignment(parts) {
   return parts.map((part) => `${visible(part.topic)} ${ranges(part.partitions)}`).join("; ");
 }
 
+/** Members that another one waits for, by name. */
+const WAITS_SHOWN = 3;
+
+/** What a member of a consumer group has still to do, a line each. */
+export function steps(member) {
+  const waits = member.waits_for.slice(0, WAITS_SHOWN);
+  const lines = waits.map((part) => `waits for ${assignment([part])} from ${visible(part.name)}`);
+  if (member.gives_up.length) lines.unshift(`gives up ${assignment(member.gives_up)}`);
+  if (member.waits_for.length > WAITS_SHOWN) lines.push(`and for ${member.waits_for.length - WAITS_SHOWN} more`);
+  if (member.gets.length) lines.push(`gets ${assignment(member.gets)} at its next heartbeat`);
+  return lines;
+}
+
+/** The epoch that a member of a consumer group is at, against the group's; nothing in other groups. */
+export function epochOf(member, group) {
+  if (group.group_epoch === null) return "";
+  return member.epoch === group.group_epoch ? `epoch ${member.epoch}` : `epoch ${member.epoch} of ${group.group_epoch}`;
+}
+
+/** That members of both protocols are in a consumer group; nothing where they are not. */
+export function mixed(group) {
+  const classic = group.classic_member_count;
+  return classic ? `${number(classic)} of ${number(group.member_count)} members speak the classic protocol` : "";
+}
+
 /** Moved partitions by topic and by who gave and who took them: topic, partitions, from, to. */
 export function moves(moved) {
   const grouped = new Map();

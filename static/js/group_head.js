@@ -1,6 +1,6 @@
 // The head of a group's page: facts and actions, from its description.
 
-import { duration, number, twin, visible } from "./formats.js";
+import { duration, mixed, number, twin, visible } from "./formats.js";
 import { setTime, time } from "./times.js";
 import { setWord } from "./words.js";
 
@@ -9,6 +9,9 @@ const facts = {
   generation: (place, group) => set(place, group.generation ?? "–"),
   group_epoch: (place, group) => set(place, group.group_epoch ?? "–"),
   assignment_epoch: (place, group) => set(place, group.assignment_epoch ?? "–"),
+  type: (place, group) => set(place, group.type),
+  mixed: (place, group) => set(place, mixed(group)),
+  protocol_label: (place, group) => set(place, group.type === "consumer" ? "Assignor" : "Protocol"),
   protocol: (place, group) => set(place, visible(group.protocol || "–")),
   coordinator: (place, group) => set(place, group.coordinator),
   member_count: (place, group) => set(place, number(group.member_count)),
@@ -22,6 +25,9 @@ const facts = {
 /** Shows a description's facts and what may be done with the group. */
 export function showHead(group) {
   for (const place of document.querySelectorAll("[data-fact]")) facts[place.dataset.fact](place, group);
+  for (const part of document.querySelectorAll("[data-of]")) {
+    part.hidden = (part.dataset.of === "consumer") !== (group.type === "consumer");
+  }
   for (const button of document.querySelectorAll("[data-action]")) showAction(button, group.actions[button.dataset.action]);
   const blocked = document.querySelector("[data-blocked]");
   blocked.hidden = group.actions.reset.allowed;

@@ -54,11 +54,11 @@ function grid(scale, from, now, height) {
 }
 
 /** A mark's label has the room up to the next mark: it is shortened, or left out. */
-function generation({ at, generation: number }, next, scale, now, height) {
+function generation({ at, generation: number, kind }, next, scale, now, height) {
   const x = scale.x(at);
   const line = svg("line", { class: "generation", x1: x, x2: x, y1: GRID_Y, y2: height });
   const room = (next ? scale.x(next.at) : scale.x(now)) - x;
-  const text = room > LABEL_PX ? `generation ${number}` : room > SHORT_LABEL_PX ? String(number) : "";
+  const text = room > LABEL_PX ? `${kind === "consumer" ? "epoch" : "generation"} ${number}` : room > SHORT_LABEL_PX ? String(number) : "";
   return [line, svg("text", { class: "generation-label", x: x + 5, y: height - 4 }, text)];
 }
 

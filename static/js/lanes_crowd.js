@@ -6,11 +6,13 @@ import { crowdAt, kindNow } from "./lanes_model.js";
 
 const SAMPLES = 120;
 const HEIGHT = 52;
-const KINDS = ["stable", "syncing", "joining", "missing", "silent"];
+const KINDS = ["stable", "syncing", "joining", "waiting", "revoking", "missing", "silent"];
 const WORDS = {
   silent: "silent",
   missing: "awaited",
+  revoking: "giving up",
   joining: "joining",
+  waiting: "waiting",
   syncing: "syncing",
   stable: "stable",
   away: "away",

@@ -7,7 +7,7 @@
 // lane, because it is the same process to whoever looks after it. Bounded: what is older than KEEP_MS is dropped.
 // Pure: knows no document and no clock.
 
-import { nameOf, memberName } from "./formats.js";
+import { nameOf, memberName, steps } from "./formats.js";
 
 export const KEEP_MS = 15 * 60_000;
 
@@ -16,14 +16,17 @@ const KINDS = {
   missing: "missing",
   syncing: "syncing",
   unsynced: "syncing",
-  revoking: "syncing",
-  waiting: "joining",
+  behind: "missing",
+  revoking: "revoking",
+  waiting: "waiting",
+  assigning: "stable",
+  reconciling: "stable",
   stable: "stable",
   away: "away",
 };
 
 /** Kinds in the order in which a reader wants to see their members. */
-export const URGENCY = ["silent", "missing", "ended", "joining", "syncing", "away", "stable"];
+export const URGENCY = ["silent", "missing", "revoking", "ended", "joining", "waiting", "syncing", "away", "stable"];
 
 /** A member that is not heard for so much of its session is called silent. Clients beat every third of it or more often. */
 const SILENT_SHARE = 0.5;
@@ -73,7 +76,7 @@ export class LanesModel {
     if (event.kind === "member_left" && lane) end(lane, at, "left");
     if (event.kind === "member_fenced" && lane) end(lane, at, "fenced");
     if (event.kind === "rebalance_completed" && event.rebalance) {
-      this.mark(Date.parse(event.rebalance.ended_at), event.rebalance.generation_after);
+      this.mark(event.rebalance);
     }
   }
 
@@ -105,6 +108,7 @@ export class LanesModel {
       sessionMs: member.session_timeout_ms,
       assignment: member.assignment,
       isLeader: member.is_leader,
+      step: steps(member)[0],
     });
     if (member.last_heartbeat_at) hear(lane, Date.parse(member.last_heartbeat_at));
     turn(lane, KINDS[member.state] ?? "stable", at);
@@ -141,10 +145,11 @@ export class LanesModel {
     end(lane, at, "expired");
   }
 
-  mark(at, generation) {
-    if (this.generations.some((one) => one.generation === generation)) return;
+  /** The generation that a rebalance ended with, or the epoch. */
+  mark({ ended_at: endedAt, generation_after: generation, kind }) {
+    if (this.generations.some((one) => one.generation === generation && one.kind === kind)) return;
     this.version += 1;
-    this.generations.push({ at, generation });
+    this.generations.push({ at: Date.parse(endedAt), generation, kind });
     this.generations.sort((a, b) => a.at - b.at);
   }
 
@@ -155,7 +160,7 @@ export class LanesModel {
     for (const one of recent) {
       const began = Date.parse(one.started_at);
       this.spans.push({ from: began, to: Date.parse(one.ended_at), cause: one.cause_text });
-      this.mark(Date.parse(one.ended_at), one.generation_after);
+      this.mark(one);
       for (const cause of [one, ...one.also]) {
         if (cause.cause === "member_joined") joined.set(cause.member_id, began);
         else this.recallEnd(cause, joined.get(cause.member_id) ?? at - KEEP_MS, began, group, recent);
@@ -228,6 +233,7 @@ function newLane(id, from) {
     sessionMs: 0,
     assignment: [],
     isLeader: false,
+    step: undefined,
     segments: [],
     silences: [],
     earlier: [],
@@ -272,7 +278,7 @@ function kindAt(lane) {
 
 /** How long a member has been silent, null while it is not. One whose request is parked need not beat. */
 export function silentMs(lane, at) {
-  const beats = ["stable", "missing"].includes(kindAt(lane));
+  const beats = !["joining", "syncing", "away"].includes(kindAt(lane));
   return lane.to === null && beats && lane.heardAt !== null && isSilence(lane, at) ? at - lane.heardAt : null;
 }
 

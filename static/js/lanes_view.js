@@ -294,6 +294,9 @@ function noteOf(lane, at) {
   if (kind === "ended") return [OUTCOMES[lane.outcome] ?? "left", "quiet"];
   if (kind === "silent") return [`silent for ${running(silentMs(lane, at))}`, "warning"];
   if (kind === "missing") return ["awaited", "warning"];
+  if (kind === "revoking") return [lane.step ?? "gives partitions up", "warning"];
+  if (kind === "waiting") return [lane.step ?? "waits for partitions", "busy"];
+  if (kind === "away") return ["away, its partitions wait", "quiet"];
   if (kind === "joining") return [isNew(lane, at) ? "new, joining" : "rejoined", "busy"];
   if (kind === "syncing") return ["waits for its assignment", "busy"];
   if (lane.assignment === null) return ["assignment in bytes", "quiet"];

@@ -1,7 +1,7 @@
 // The members of a group, live. Rows come from the same partial as the page's own, by way of a <template>.
 
 import { now } from "./clock.js";
-import { assignment, duration, nameOf, number, twin, visible } from "./formats.js";
+import { assignment, duration, epochOf, nameOf, number, steps, twin, visible } from "./formats.js";
 import { setWord } from "./words.js";
 
 const TICK_MS = 500;
@@ -45,38 +45,53 @@ function showMember(member, group) {
     remove.lastElementChild.textContent = ` ${nameOf(member)}`;
     body.append(row);
   }
-  for (const cell of row.querySelectorAll("[data-cell]")) cells[cell.dataset.cell]?.(cell, member);
+  for (const cell of row.querySelectorAll("[data-cell]")) cells[cell.dataset.cell]?.(cell, member, group);
   row.querySelector("[data-remove]").hidden = !group.actions.remove_member.allowed;
 }
 
 const cells = {
-  member(cell, member) {
+  member(cell, member, group) {
     set(cell.querySelector(".name"), nameOf(member));
     set(cell.querySelector(".member-id"), visible(member.member_id));
-    const tag = cell.querySelector(".tag");
-    if (!member.is_leader) tag?.remove();
-    else if (!tag) cell.querySelector(".name").after(" ", leaderTag());
+    const tags = [];
+    if (member.is_leader) tags.push(element("span", "leader", "Hands out the partitions", "tag"));
+    if (member.kind === "classic" && group.type === "consumer") {
+      tags.push(element("span", "classic", "It speaks the classic protocol", "tag"));
+    }
+    replace(cell.querySelector(".tags"), tags);
   },
-  state: (cell, member) => setWord(cell.firstElementChild, "member", member.state),
+  state(cell, member, group) {
+    setWord(cell.firstElementChild, "member", member.state);
+    set(cell.querySelector(".epoch"), epochOf(member, group));
+  },
   host: (cell, member) => set(cell, member.host && visible(member.host)),
   subscription(cell, member) {
-    if (member.subscription) set(cell, member.subscription.map(visible).join(", ") || member.subscription_regex || "–");
-    else setBytes(cell, member.subscription_raw);
+    if (member.subscription === null) return setBytes(cell, member.subscription_raw);
+    const topics = member.subscription.map(visible).join(", ");
+    const { subscription_regex: regex, server_assignor: assignor } = member;
+    const parts = [topics || (regex ? "" : "–")];
+    if (regex) parts.push(" ", element("code", visible(regex), "Pattern"));
+    if (assignor) parts.push(" ", element("span", `asks for ${visible(assignor)}`, "", "faint"));
+    replace(cell, parts);
   },
   assignment(cell, member) {
-    if (member.assignment) set(cell, assignment(member.assignment) || "none");
-    else setBytes(cell, member.assignment_raw);
+    const has = cell.querySelector(".has");
+    if (member.assignment === null) setBytes(has, member.assignment_raw);
+    else set(has, assignment(member.assignment) || "none");
+    replace(cell.querySelector(".steps"), steps(member).map((step) => element("li", step)));
   },
   lag: (cell, member) => set(cell, number(twin(member, "lag"))),
   heartbeat: (cell, member) => set(cell.querySelector(".session"), `of ${duration(member.session_timeout_ms)}`),
 };
 
-function leaderTag() {
-  const tag = document.createElement("span");
-  tag.className = "tag";
-  tag.title = "Hands out the partitions";
-  tag.textContent = "leader";
-  return tag;
+function element(name, text, title = "", className = "") {
+  return Object.assign(document.createElement(name), { textContent: text, title, className });
+}
+
+/** Puts parts in place of what is there, unless they say the same. */
+function replace(place, parts) {
+  const [before, after] = [place.textContent, parts.map((part) => part.textContent ?? part).join("")];
+  if (before.trim().replace(/\s+/g, " ") !== after.trim()) place.replaceChildren(...parts);
 }
 
 function setBytes(cell, raw) {

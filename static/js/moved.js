@@ -23,7 +23,7 @@ function heading(rebalance) {
   const count = rebalance.moved_count;
   if (count) head.append(element("span", "accented", `${number(count)} moved`), `, ${number(rebalance.kept)} kept `);
   else head.append(`Nothing moved, ${number(rebalance.kept)} kept `);
-  const where = element("span", "faint", `in generation ${rebalance.generation_after}, `);
+  const where = element("span", "faint", `in ${rebalance.kind === "consumer" ? "epoch" : "generation"} ${rebalance.generation_after}, `);
   where.append(time(rebalance.ended_at));
   head.append(where);
   return head;

@@ -86,6 +86,30 @@ def test_moves_are_grouped_the_same(page: Page) -> None:
     assert mine == sorted(tags.moves(moved), key=str)
 
 
+PART = {"topic": "orders", "partitions": [0, 1, 5]}
+HELD = [{**PART, "member_id": f"m-{n}", "name": f"m {n} "} for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"gives_up": [], "waits_for": [], "gets": []},
+        {"gives_up": [PART], "waits_for": HELD[:1], "gets": [PART, {**PART, "topic": "mail"}]},
+        {"gives_up": [], "waits_for": HELD, "gets": []},
+    ],
+)
+def test_what_a_member_has_still_to_do_is_worded_the_same(page: Page, given: dict[str, Any]) -> None:
+    assert call(page, "formats", "steps", given) == tags.steps(given)
+
+
+@pytest.mark.parametrize("newest", [None, 7, 9])
+@pytest.mark.parametrize("classic", [None, 0, 1])
+def test_epochs_and_mixed_groups_are_worded_the_same(page: Page, newest: int | None, classic: int | None) -> None:
+    of = {"group_epoch": newest, "classic_member_count": classic, "member_count": 2_000}
+    assert call(page, "formats", "epochOf", {"epoch": 7}, of) == tags.epoch_of({"epoch": 7}, of)
+    assert call(page, "formats", "mixed", of) == tags.mixed(of)
+
+
 def member(member_id: str, **more: Any) -> dict[str, Any]:
     values = {
         "member_id": member_id,
@@ -95,6 +119,9 @@ def member(member_id: str, **more: Any) -> dict[str, Any]:
         "state": "stable",
         "is_leader": False,
         "assignment": [],
+        "gives_up": [],
+        "gets": [],
+        "waits_for": [],
         "session_timeout_ms": 10_000,
         "rebalance_timeout_ms": 300_000,
         "last_heartbeat_at": iso(0),
@@ -135,6 +162,17 @@ PHASES = {
     "a pending id": group(member("a-1"), **waiting(("c-9", "pending_member", 4_000))),
     "the leader": group(member("a-1"), **waiting(("a-1", "sync", 4_000), name="syncing")),
     "everybody came": group(member("a-1"), **waiting()),
+    "no target yet": group(member("a-1"), state="Assigning", **waiting(name="assigning")),
+    "one that holds on": group(
+        member("a-1", gives_up=[{"topic": "orders", "partitions": [3, 4]}]),
+        member("b-1"),
+        **waiting(("a-1", "revocation", 300_000), ("b-1", "heartbeat", 45_000), name="reconciling"),
+    ),
+    "one that is not told yet": group(member("a-1"), **waiting(("a-1", "heartbeat", 9_000), name="reconciling")),
+    "all take over": group(member("a-1"), state="Reconciling", **waiting(name="reconciling")),
+    "one that is away": group(
+        member("a-1"), state="Reconciling", **waiting(("a-1", "away", 9_000)) | {"rebalance": None}
+    ),
     "a timer of tomorrow": group(member("a-1"), **waiting(("a-1", "moon", 4_000))),
 }
 
@@ -242,6 +280,23 @@ def test_a_member_goes_through_its_states(page: Page) -> None:
     assert seen["spans"] == [{"from": at(0), "to": at(4_000), "cause": "a joined."}]
 
 
+def test_a_member_of_a_consumer_group_lets_go_or_waits_and_beats_all_the_while(page: Page) -> None:
+    orders = {"topic": "orders", "partitions": [1]}
+    gives, waits = {"gives_up": [orders]}, {"waits_for": [{**orders, "member_id": "a-1", "name": "a"}]}
+    seen = model(
+        page,
+        ("begin", group(member("a-1"), member("b-1")), [], at(0)),
+        ("update", group(member("a-1", state="revoking", **gives), member("b-1", state="behind")), at(1_000)),
+        ("update", group(member("a-1", state="revoking", **gives), member("b-1", state="waiting", **waits)), at(2_000)),
+        ("update", group(member("a-1", state="revoking", **gives), member("b-1", state="stable")), at(3_000)),
+        until=20_000,
+    )
+    lanes = {lane["name"]: lane for lane in seen["lanes"]}
+    assert [kind for kind, _ in lanes["a"]["shown"]] == ["stable", "revoking"]
+    assert [kind for kind, _ in lanes["b"]["shown"]] == ["stable", "missing", "waiting", "stable"]
+    assert lanes["a"]["kind"] == "silent", "who holds on to partitions owes heartbeats"
+
+
 def test_a_member_that_is_not_heard_is_silent_since_its_last_heartbeat(page: Page) -> None:
     steps = [("begin", group(member("a-1"), member("b-1")), [], at(0)), ("beat", {"a-1": iso(6_000)})]
     seen = model(page, *steps, until=7_000)
@@ -310,13 +365,14 @@ def test_what_was_before_the_page_is_told_by_finished_rebalances(page: Page) -> 
         "detail": {"client_id": "b", "silent_ms": 10_000},
         "also": [],
         "generation_after": 42,
+        "kind": "classic",
     }
     seen = model(page, ("begin", group(member("a-1")), [past], at(0)), until=0)
     lanes = {lane["name"]: lane for lane in seen["lanes"]}
     assert [kind for kind, _ in lanes["a"]["shown"]] == ["stable", "joining", "syncing", "stable"]
     assert lanes["b"]["outcome"] == "expired" and lanes["b"]["to"] == at(-20_000)
     assert lanes["b"]["silences"] == [{"from": at(-30_000), "to": at(-20_000)}]
-    assert seen["generations"] == [{"at": at(-18_000), "generation": 42}]
+    assert seen["generations"] == [{"at": at(-18_000), "generation": 42, "kind": "classic"}]
 
 
 def test_what_is_too_old_is_forgotten(page: Page) -> None:
