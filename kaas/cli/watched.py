@@ -24,18 +24,19 @@ JOINING, SYNCING, MISSING, STABLE, SILENT, ABSENT = "~", "=", "?", "#", ".", " "
 
 MARKS = {
     JOINING: "joining",
-    MISSING: "not back yet",
+    MISSING: "awaited",
     SYNCING: "waits for partitions",
     STABLE: "stable",
     SILENT: "silent",
 }
 _MARK_OF_STATE = {
     "joining": JOINING,
-    "waiting": JOINING,
     "missing": MISSING,
     "syncing": SYNCING,
     "unsynced": SYNCING,
-    "revoking": SYNCING,
+    "behind": MISSING,
+    "revoking": MISSING,
+    "waiting": SYNCING,
     "away": SILENT,
 }
 QUIET = ("members_changed", "offsets_committed", "state_changed")
