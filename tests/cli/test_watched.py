@@ -99,11 +99,11 @@ def test_lanes_grow_with_time_and_outlive_their_members_for_a_while():
     ("state", "mark"),
     [
         ("joining", JOINING),
-        ("waiting", JOINING),
+        ("waiting", SYNCING),
         ("missing", MISSING),
         ("syncing", SYNCING),
         ("unsynced", SYNCING),
-        ("revoking", SYNCING),
+        ("revoking", MISSING),
         ("away", SILENT),
         ("stable", STABLE),
         ("what comes later", STABLE),
