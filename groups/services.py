@@ -89,7 +89,9 @@ def member_remove(
         actor=principal.actor, action="member_remove", cluster=cluster.name, group_id=group_id, before=before
     ) as row:
         told = f"{reason or 'no reason given'} (by {principal.actor})"
-        code = gateway_of(cluster).remove_member(group_id, member_id, member.instance_id, told)
+        # Kafka finds a member that speaks KIP-848 by its member id alone: with an instance id it takes it for a classic one
+        instance_id = member.instance_id if member.kind == "classic" else None
+        code = gateway_of(cluster).remove_member(group_id, member_id, instance_id, told)
         if code == ErrorCode.UNKNOWN_MEMBER_ID:
             raise not_found(f"member {member_id} of group {group_id}")
         if code:

@@ -240,9 +240,9 @@ def steps(member: Mapping[str, Any]) -> list[str]:
 
 @register.filter
 def epoch_of(member: Mapping[str, Any], group: Mapping[str, Any]) -> str:
-    """The epoch that a member of a consumer group is at, against the group's; nothing in other groups."""
+    """The epoch that a member of a consumer group is at, against the group's; nothing for one that is away."""
     newest = group["group_epoch"]
-    if newest is None:
+    if newest is None or member["epoch"] < 0:
         return ""
     return f"epoch {member['epoch']}" if member["epoch"] == newest else f"epoch {member['epoch']} of {newest}"
 
@@ -253,7 +253,7 @@ def mixed(group: Mapping[str, Any]) -> str:
     classic = group["classic_member_count"]
     if not classic:
         return ""
-    return f"{number(classic)} of {number(group['member_count'])} members speak the classic protocol"
+    return f"{number(classic)} of {number(group['member_count'])} members on the classic protocol"
 
 
 @register.filter

@@ -32,7 +32,6 @@ _encode = msgspec.json.Encoder().encode
 
 def member_view(member_id: str, owned: Mapping[str, list[int]] | None = None, **more: Any) -> MemberView:
     """A stable classic member that owns these partitions and subscribes to their topics."""
-    parts = [TopicPartitions(topic=topic, partitions=sorted(ps)) for topic, ps in sorted((owned or {}).items())]
     values: dict[str, Any] = {
         "member_id": member_id,
         "instance_id": None,
@@ -41,13 +40,36 @@ def member_view(member_id: str, owned: Mapping[str, list[int]] | None = None, **
         "state": "stable",
         "epoch": 1,
         "subscription": sorted(owned or {}),
-        "assignment": parts,
+        "assignment": parts_of(owned or {}),
         "session_timeout_ms": 45_000,
         "rebalance_timeout_ms": 300_000,
         "last_heartbeat_at": now_ms(),
         "joined_at": now_ms(),
     }
     return MemberView(**{**values, **more})
+
+
+def consumer_member(
+    member_id: str,
+    owned: Mapping[str, list[int]] | None = None,
+    *,
+    target: Mapping[str, list[int]] | None = None,
+    revoking: Mapping[str, list[int]] | None = None,
+    **more: Any,
+) -> MemberView:
+    """A member of a consumer group that owns these partitions, which are its target unless another one is given."""
+    values: dict[str, Any] = {
+        "kind": "consumer",
+        "epoch": 6,
+        "target_assignment": parts_of(target if target is not None else owned or {}),
+        "revoking": parts_of(revoking or {}),
+    }
+    return member_view(member_id, owned, **{**values, **more})
+
+
+def parts_of(topics: Mapping[str, list[int]]) -> list[TopicPartitions]:
+    """Partitions by topic, sorted."""
+    return [TopicPartitions(topic=topic, partitions=sorted(held)) for topic, held in sorted(topics.items())]
 
 
 def offset_view(committed: int, **more: Any) -> OffsetView:
@@ -84,6 +106,19 @@ def snapshot(
         },
     }
     return Snapshot(**{**values, **more})
+
+
+def consumer_group(group_id: str, *members: MemberView, **more: Any) -> Snapshot:
+    """A consumer group at epoch 6: Stable when it has members, else Empty."""
+    values: dict[str, Any] = {
+        "type": "consumer",
+        "protocol_type": "consumer",
+        "protocol": "uniform",
+        "generation": None,
+        "group_epoch": 6,
+        "assignment_epoch": 6,
+    }
+    return snapshot(group_id, members=list(members), **{**values, **more})
 
 
 def rebalance_record(**more: Any) -> RebalanceRecord:

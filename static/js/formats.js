@@ -101,16 +101,16 @@ export function steps(member) {
   return lines;
 }
 
-/** The epoch that a member of a consumer group is at, against the group's; nothing in other groups. */
+/** The epoch that a member of a consumer group is at, against the group's; nothing for one that is away. */
 export function epochOf(member, group) {
-  if (group.group_epoch === null) return "";
+  if (group.group_epoch === null || member.epoch < 0) return "";
   return member.epoch === group.group_epoch ? `epoch ${member.epoch}` : `epoch ${member.epoch} of ${group.group_epoch}`;
 }
 
 /** That members of both protocols are in a consumer group; nothing where they are not. */
 export function mixed(group) {
   const classic = group.classic_member_count;
-  return classic ? `${number(classic)} of ${number(group.member_count)} members speak the classic protocol` : "";
+  return classic ? `${number(classic)} of ${number(group.member_count)} members on the classic protocol` : "";
 }
 
 /** Moved partitions by topic and by who gave and who took them: topic, partitions, from, to. */

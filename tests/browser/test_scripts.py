@@ -106,7 +106,8 @@ def test_what_a_member_has_still_to_do_is_worded_the_same(page: Page, given: dic
 @pytest.mark.parametrize("classic", [None, 0, 1])
 def test_epochs_and_mixed_groups_are_worded_the_same(page: Page, newest: int | None, classic: int | None) -> None:
     of = {"group_epoch": newest, "classic_member_count": classic, "member_count": 2_000}
-    assert call(page, "formats", "epochOf", {"epoch": 7}, of) == tags.epoch_of({"epoch": 7}, of)
+    for epoch in (7, -2):
+        assert call(page, "formats", "epochOf", {"epoch": epoch}, of) == tags.epoch_of({"epoch": epoch}, of)
     assert call(page, "formats", "mixed", of) == tags.mixed(of)
 
 
