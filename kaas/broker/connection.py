@@ -25,6 +25,7 @@ import structlog
 
 from kaas.broker.security.names import ANONYMOUS
 from kaas.broker.security.sasl import SaslSession
+from kaas.broker.straight import Straight
 from kaas.wire.frames import BadFrame, FrameSplitter
 
 WAITING_BYTES = 1_048_576
@@ -74,6 +75,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_known",
         "_mute",
+        "_out",
         "_parked",
         "_paused",
         "_ready",
@@ -114,11 +116,13 @@ class Connection(asyncio.Protocol):
         self.silent_rounds = 0
         self.stalled_rounds = 0
         self.transport: asyncio.Transport | None = None
+        self._out: Straight | None = None
 
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
+        self._out = Straight(self.transport)
         peer = transport.get_extra_info("peername")
         self.client_host = f"/{peer[0]}" if peer else "/"
         keep_alive(self.transport)
@@ -126,7 +130,7 @@ class Connection(asyncio.Protocol):
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.transport = None
+        self.transport = self._out = None
         self._waiting.clear()
         self._parked = None
         self._known.clear()
@@ -228,12 +232,13 @@ class Connection(asyncio.Protocol):
         """A request that was recognised is answered later."""
         self._parked = request
 
-    def answered(self, request: object, frame: bytes | None) -> None:
-        """The request is done; null: it has no answer."""
-        if self.transport is None:
+    def answered(self, request: object | None, frame: bytes | None) -> None:
+        """The request is done; null for a frame: it has no answer; null for the request: nobody had one made of it."""
+        out = self._out
+        if out is None:
             return
         if frame is not None:
-            self.transport.write(frame)
+            out.write(frame)
         if self._parked is request:
             self._parked = None
             if self._waiting:
@@ -265,7 +270,7 @@ class Connection(asyncio.Protocol):
                 self.transport.abort()
             else:
                 self.transport.close()
-            self.transport = None
+            self.transport = self._out = None
 
 
 def keep_alive(transport: asyncio.Transport) -> None:

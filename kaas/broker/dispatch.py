@@ -165,7 +165,7 @@ class Dispatcher:
 
     @staticmethod
     def _unserved(connection: Connection, key: int, version: int, correlation_id: int) -> None:
-        if key == API_VERSIONS.key and connection.transport is not None:
-            connection.transport.write(answer_frame(correlation_id, False, unknown_version_body()))
+        if key == API_VERSIONS.key:
+            connection.answered(None, answer_frame(correlation_id, False, unknown_version_body()))
         else:
             connection.refuse(f"API {key} in version {version} is not served")

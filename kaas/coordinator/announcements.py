@@ -6,7 +6,7 @@ wording sentences is for those who read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -85,11 +85,16 @@ class MemberProgressed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OffsetsChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """`kind`: offsets_committed, offsets_reset, offsets_deleted."""
+    """`kind`: offsets_committed, offsets_reset, offsets_deleted. `rows` begin with topic and partition; what else stands in
+    them is of the past by the time that anybody reads this."""
 
     kind: str
-    partitions: tuple[tuple[str, int], ...]
+    rows: Sequence[tuple[Any, ...]]
     why: str | None = None
+
+    @property
+    def partitions(self) -> list[tuple[str, int]]:
+        return [(row[0], row[1]) for row in self.rows]
 
 
 class SubscriptionChanged(msgspec.Struct, frozen=True, kw_only=True):

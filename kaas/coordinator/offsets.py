@@ -104,8 +104,7 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
 
     def written(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.event.reply_to, self.answer)
-        partitions = tuple([(topic, partition) for topic, partition, _ in self.rows])
-        core.out.announce(self.event.group_id, OffsetsChanged(kind=self.kind(core), partitions=partitions))
+        core.out.announce(self.event.group_id, OffsetsChanged(kind=self.kind(core), rows=self.rows))
 
     def kind(self, core: Core) -> str:
         """Offsets of a group of members that nobody of it committed were put there by an operator."""
@@ -180,9 +179,7 @@ class OffsetsGone(msgspec.Struct, frozen=True):
     def written(self, core: Core, now_ms: int) -> None:
         if self.answer is not None:
             core.out.reply(self.reply_to, self.answer)
-        core.out.announce(
-            self.group_id, OffsetsChanged(kind="offsets_deleted", partitions=tuple(self.partitions), why=self.why)
-        )
+        core.out.announce(self.group_id, OffsetsChanged(kind="offsets_deleted", rows=self.partitions, why=self.why))
 
     def failed(self, core: Core, now_ms: int) -> None:
         if self.answer is not None:

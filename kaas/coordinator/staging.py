@@ -89,7 +89,7 @@ class Ended(msgspec.Struct, frozen=True):
     def written(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.reply_to, ErrorCode.NONE)
         if self.changed:
-            core.out.announce(self.group_id, OffsetsChanged(kind="offsets_committed", partitions=self.changed))
+            core.out.announce(self.group_id, OffsetsChanged(kind="offsets_committed", rows=self.changed))
 
     def failed(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.reply_to, ErrorCode.COORDINATOR_NOT_AVAILABLE)

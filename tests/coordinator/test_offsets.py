@@ -141,7 +141,7 @@ def test_metadata_that_is_too_long_fails_its_partition_alone():
     answer = groups.ask(Commit, rows=rows("x" * 4_096, "x" * 4_097, ""), **who).answer
     assert (answer.code, answer.rows) == (ErrorCode.NONE, {1: ErrorCode.OFFSET_METADATA_TOO_LARGE})
     assert groups.committed() == {("t", 0): 0, ("t", 2): 2}
-    assert groups.heard(OffsetsChanged)[-1].partitions == (("t", 0), ("t", 2))
+    assert groups.heard(OffsetsChanged)[-1].partitions == [("t", 0), ("t", 2)]
 
 
 def test_metadata_is_counted_in_utf16_units_as_java_does():

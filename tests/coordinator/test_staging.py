@@ -212,7 +212,7 @@ def test_people_are_told_of_offsets_that_were_still_on_their_way_when_the_end_ca
     assert staged.waits and ended.waits
     world.settle()
     assert staged.code == ended.code == 0 and world.committed() == {T0: 5}
-    assert [told.partitions for told in world.heard(OffsetsChanged)] == [(T0,)]
+    assert [told.partitions for told in world.heard(OffsetsChanged)] == [[T0]]
 
 
 # What comes of them

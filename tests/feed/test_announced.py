@@ -40,7 +40,7 @@ EXPIRED = MemberChange(
             {"kind": "rebalance_started", "cause": "member_left", "member_id": "m", "detail": {"reason": "bye"}},
         ),
         (
-            OffsetsChanged(kind="offsets_deleted", partitions=(("b", 0), ("a", 1), ("a", 0)), why="expired"),
+            OffsetsChanged(kind="offsets_deleted", rows=[("b", 0), ("a", 1), ("a", 0)], why="expired"),
             {"kind": "offsets_deleted", "topics": ["a", "b"], "count": 3, "reason": "expired"},
         ),
         (

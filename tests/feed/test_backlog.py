@@ -5,7 +5,7 @@ from __future__ import annotations
 from kaas.coordinator.announcements import GroupGone, MemberChange, MembersChanged, OffsetsChanged, StateChanged
 from kaas.feed.backlog import EVENTS_PER_GROUP, Backlog
 
-COMMIT = OffsetsChanged(kind="offsets_committed", partitions=(("t", 0),))
+COMMIT = OffsetsChanged(kind="offsets_committed", rows=[("t", 0)])
 STATE = StateChanged(before="Stable", after="Empty")
 
 

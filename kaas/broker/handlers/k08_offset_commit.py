@@ -145,8 +145,9 @@ class KnownCommit(Known):
                 return False
         epochs = fields[4 :: self._step] if self._step == 3 else itertools.repeat(-1)
         topics, partitions, metadata = self._columns
-        now = itertools.repeat(self._clock.wall_ms())
-        entries = map(OffsetEntry, fields[3 :: self._step], epochs, metadata, now)
+        now_ms = self._clock.wall_ms()
+        columns = zip(topics, partitions, fields[3 :: self._step], epochs, metadata, strict=False)
+        rows = [(topic, number, OffsetEntry(at, epoch, note, now_ms)) for topic, number, at, epoch, note in columns]
         self.correlation = fields[1]
         self.connection.park(self)
         event = self._event
@@ -157,7 +158,7 @@ class KnownCommit(Known):
                 generation=event.generation,
                 member_id=event.member_id,
                 instance_id=event.instance_id,
-                rows=list(zip(topics, partitions, entries, strict=True)),
+                rows=rows,
                 modern=event.modern,
             )
         )
