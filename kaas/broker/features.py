@@ -19,4 +19,7 @@ class Feature:
     level: int
 
 
-FEATURES: tuple[Feature, ...] = (Feature(name="transaction.version", min_level=0, max_level=2, level=2),)
+FEATURES: tuple[Feature, ...] = (
+    Feature(name="group.version", min_level=0, max_level=1, level=1),
+    Feature(name="transaction.version", min_level=0, max_level=2, level=2),
+)

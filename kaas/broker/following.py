@@ -1,4 +1,4 @@
-"""What has to be told when settings change while the broker runs.
+"""What has to be told when settings or topics change while the broker runs.
 
 Most of what uses a setting asks for it anew each time; the rest is told here: the coordinator has a configuration of its own,
 rounds of timers are armed ahead, logs keep what they make of their topic's settings.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from kaas.broker.broker import Broker
 from kaas.broker.group_settings import group_config
 from kaas.coordinator import timers
+from kaas.coordinator.events import TopicKnown
+from kaas.coordinator.topics import Topic as KnownTopic
 from kaas.storage.log.config import LogConfig, log_config
 from kaas.storage.topics import Topic
 
@@ -58,6 +60,18 @@ def follow_topic(broker: Broker, topic: Topic) -> None:
     """The logs of a topic that came, grew or was changed follow the broker as it is now, not as it was at its start."""
     if broker.settings.were_changed:
         _take(topic, log_config(broker.topics.registry.values(topic)))
+
+
+def follow_topics(broker: Broker) -> None:
+    """Groups are told which topics there are: all of them now, and from now on each that comes or changes."""
+
+    def known(topic: Topic) -> None:
+        shape = KnownTopic(topic.name, topic.topic_id.bytes, len(topic.partitions))
+        broker.groups.submit(TopicKnown(topic=shape))
+
+    for topic in broker.topics.registry:
+        known(topic)
+    broker.topics.listener = known
 
 
 def _take(topic: Topic, config: LogConfig) -> None:

@@ -28,7 +28,7 @@ from kaas.broker.configs import Configs
 from kaas.broker.connection import Connection
 from kaas.broker.dispatch import Dispatcher
 from kaas.broker.feed_source import start_feed
-from kaas.broker.following import follow_groups, settings_changed
+from kaas.broker.following import follow_groups, follow_topics, settings_changed
 from kaas.broker.group_service import GroupService
 from kaas.broker.markers import MarkerWriter
 from kaas.broker.security.service import Security
@@ -103,6 +103,7 @@ class Server:
         broker.groups.markers = MarkerWriter(broker)
         follow_groups(broker)
         await broker.topics.start()
+        follow_topics(broker)
         self.security.start()
         for server in self._servers:
             await server.start_serving()

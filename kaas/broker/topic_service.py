@@ -61,7 +61,8 @@ class TopicService:
     """All topics of this broker.
 
     `registry` may be asked for topics and for checks of what may be created; changes go through the methods here.
-    `purgatory` is where fetches wait, `fetch_sessions` what their clients named before.
+    `purgatory` is where fetches wait, `fetch_sessions` what their clients named before. `listener` is told of each topic that
+    came, grew or was changed, before whoever asked for that.
     """
 
     def __init__(self, data: Path, settings: Settings, clock: Clock) -> None:
@@ -79,6 +80,7 @@ class TopicService:
             producer_expiration_ms=settings["producer.id.expiration.ms"],
         )
         self._readers = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="reader")
+        self.listener: Callable[[Topic], None] = lambda topic: None
         self._producer_ids: ProducerIds | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._moved: set[str] = set()  # topics whose log ends the feed has not heard of
@@ -208,8 +210,13 @@ class TopicService:
         self._producer_ids.give(done)
 
     def _change(self, name: str, function: Callable[[], Topic], done: Done) -> None:
+        def changed(result: Any) -> None:
+            if not isinstance(result, KafkaError):
+                self.listener(result)
+            done(result)
+
         self._moved.add(name)
-        self._appender.call(function, done)
+        self._appender.call(function, changed)
 
     # Results
 

@@ -14,13 +14,14 @@ from kaas.coordinator import offsets, replay, retention, staging, timers
 from kaas.coordinator.announcements import Cause, GroupCreated, GroupGone, PartitionsChanged
 from kaas.coordinator.classic import heartbeat, join, leave, members, rebalance, sync
 from kaas.coordinator.classic.group import ClassicGroup
-from kaas.coordinator.classic.states import State
 from kaas.coordinator.config import CoordinatorConfig
 from kaas.coordinator.core import Core, Follower
 from kaas.coordinator.effects import Effect
+from kaas.coordinator.ends import end
 from kaas.coordinator.events import (
     ClockMoved,
     Commit,
+    ConsumerHeartbeat,
     DeleteGroup,
     DeleteOffsets,
     EndStaged,
@@ -30,14 +31,22 @@ from kaas.coordinator.events import (
     Leave,
     Loaded,
     PartitionsAdded,
+    RegexesResolved,
     StageOffsets,
     Sync,
     TimerExpired,
     TopicDeleted,
+    TopicKnown,
     Unload,
     WriteFailed,
     Written,
 )
+from kaas.coordinator.group import Group
+from kaas.coordinator.modern import classic_members, loading, patterns
+from kaas.coordinator.modern import heartbeat as consumer_heartbeat
+from kaas.coordinator.modern import leave as consumer_leave
+from kaas.coordinator.modern.epochs import topic_changed
+from kaas.coordinator.modern.group import Member as ConsumerMember
 from kaas.coordinator.outbox import InFlight
 from kaas.coordinator.records import TRANSACTION_RECORDS
 from kaas.coordinator.transactions import adding, ending, expiry, producers
@@ -60,9 +69,10 @@ class Coordinator(Core):
         self._deciders: dict[type, Callable[[Any, int], None]] = {
             Heartbeat: partial(heartbeat.heartbeat, self),
             Commit: partial(offsets.commit, self),
-            Join: partial(join.join, self),
+            ConsumerHeartbeat: partial(consumer_heartbeat.heartbeat, self),
+            Join: self._by_protocol(join.join, classic_members.join),
             Sync: partial(sync.sync, self),
-            Leave: partial(leave.leave, self),
+            Leave: self._by_protocol(leave.leave, consumer_leave.leave_rows),
             StageOffsets: partial(staging.stage, self),
             EndStaged: partial(staging.end, self),
             InitProducer: partial(producers.init_producer, self),
@@ -77,7 +87,9 @@ class Coordinator(Core):
             WriteFailed: self._write_failed,
             ClockMoved: self._clock_moved,
             PartitionsAdded: self._partitions_added,
-            TopicDeleted: lambda event, now: offsets.delete_topic(self, event),
+            TopicKnown: self._topic_known,
+            TopicDeleted: self._topic_deleted,
+            RegexesResolved: partial(patterns.resolved, self),
             Loaded: self._loaded,
             Unload: self._unload,
         }
@@ -89,6 +101,10 @@ class Coordinator(Core):
             "rebalance": lambda g, _, now: rebalance.rebalance_timeout_expired(self, g, now),
             "sync": lambda g, _, now: rebalance.sync_expired(self, g, now),
         }
+        self._consumer_expiries: dict[str, Callable[[Core, Group, ConsumerMember, int], None]] = {
+            "session": consumer_leave.session_expired,
+            "revocation": consumer_leave.revocation_expired,
+        }
         self._transaction_expiries = {"transaction": ending.timed_out, "markers": ending.markers_due}
         self._rounds = {timers.RETENTION: retention.step, timers.TRANSACTION_EXPIRY: expiry.step}
 
@@ -99,6 +115,20 @@ class Coordinator(Core):
             event = self.again.popleft()
             self._deciders[type(event)](event, now_ms)
         return self.out.take()
+
+    def _by_protocol(
+        self, classic: Callable[[Core, Any, int], None], consumer: Callable[[Core, Group, Any, int], None]
+    ) -> Callable[[Any, int], None]:
+        """A request of the classic protocol, which a consumer group serves in its own way."""
+
+        def decide(event: Any, now_ms: int) -> None:
+            group = self.groups.get(event.group_id)
+            if group is None or group.modern is None or self.unavailable(event.group_id):
+                classic(self, event, now_ms)
+            else:
+                consumer(self, group, event, now_ms)
+
+        return decide
 
     # Events that are not requests
 
@@ -120,9 +150,13 @@ class Coordinator(Core):
         if kind in self._transaction_expiries:
             self._transaction_expiries[kind](self, group_id, now_ms)
             return
-        group = self.classic(group_id)
-        if group is not None:
-            self._expiries[kind](group, member_id, now_ms)
+        group = self.groups.get(group_id)
+        if group is None:
+            return
+        if group.modern is None:
+            self._expiries[kind](group.classic, member_id, now_ms)
+        elif member_id in group.modern.members:
+            self._consumer_expiries[kind](self, group, group.modern.members[member_id], now_ms)
 
     def _written(self, event: Written, now_ms: int) -> None:
         for settled in self.out.settle(event.up_to):
@@ -155,6 +189,9 @@ class Coordinator(Core):
         """Members get a full session from here on; numbers that may have been given out are spent."""
         self.loading = False
         for group in self.groups.values():
+            if group.modern is not None:
+                loading.loaded(self, group.modern, now_ms)
+                continue
             classic = group.classic
             classic.spent = classic.reserving = classic.reserved
             for member in classic.members.values():
@@ -167,8 +204,17 @@ class Coordinator(Core):
         self.out.set_timer(timers.RETENTION, now_ms + self.config.offsets_retention_check_interval_ms)
         self.out.set_timer(timers.TRANSACTION_EXPIRY, now_ms + self.config.transaction_remove_expired_interval_ms)
 
+    def _topic_known(self, event: TopicKnown, now_ms: int) -> None:
+        self.topics.put(event.topic)
+        topic_changed(self, event.topic.name)
+
+    def _topic_deleted(self, event: TopicDeleted, now_ms: int) -> None:
+        self.topics.drop(event.topic)
+        topic_changed(self, event.topic)
+        offsets.delete_topic(self, event)
+
     def _partitions_added(self, event: PartitionsAdded, now_ms: int) -> None:
-        """Every group that subscribes to the topic shares it out anew."""
+        """Every classic group that subscribes to the topic shares it out anew."""
         for group in self.groups.values():
             classic = group.classic
             if not classic.members or classic.protocol_type != PROTOCOL_TYPE:
@@ -187,8 +233,7 @@ class Coordinator(Core):
         group = self.groups.pop(event.group_id, None)
         if group is not None:
             members.send_away(self, group.classic, ErrorCode.NOT_COORDINATOR)
-            self.forget_timers(group.classic)
-            rebalance.enter(self, group.classic, State.DEAD, now_ms)
+            end(self, group, now_ms)
             gone = GroupGone(kind="coordinator_lost", assignment_version=event.assignment_version)
             self.out.announce(event.group_id, gone)
         for follower in self.out.disown(event.group_id):

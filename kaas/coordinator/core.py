@@ -103,15 +103,19 @@ class Core:
         self.out.announce(group_id, GroupCreated())
         return group
 
-    def forget_timers(self, group: ClassicGroup) -> None:
+    def forget_timers(self, group: Group) -> None:
         """Nothing about this group is to happen any more."""
-        for member_id in group.members:
-            self.out.cancel_timer(timers.session(group.group_id, member_id))
-            self.out.cancel_timer(timers.new_member(group.group_id, member_id))
-        for member_id in group.pending:
-            self.out.cancel_timer(timers.pending_member(group.group_id, member_id))
+        group_id, classic = group.group_id, group.classic
+        for member_id in classic.members:
+            self.out.cancel_timer(timers.session(group_id, member_id))
+            self.out.cancel_timer(timers.new_member(group_id, member_id))
+        for member_id in classic.pending:
+            self.out.cancel_timer(timers.pending_member(group_id, member_id))
         for make in (timers.initial_delay, timers.rebalance, timers.sync):
-            self.out.cancel_timer(make(group.group_id))
+            self.out.cancel_timer(make(group_id))
+        for member_id in group.modern.members if group.modern is not None else ():
+            self.out.cancel_timer(timers.session(group_id, member_id))
+            self.out.cancel_timer(timers.revocation(group_id, member_id))
 
 
 class Follower(Protocol):

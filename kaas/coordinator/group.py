@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 import msgspec
 
 from kaas.coordinator.classic.group import ClassicGroup
+from kaas.coordinator.classic.states import State
 from kaas.coordinator.modern.group import ModernGroup
 from kaas.coordinator.modern.stored import StoredGroup
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey, OffsetRows, StagedOffset
 from kaas.coordinator.records import GroupEmpty, GroupStable
+from kaas.wire.consumer_protocol import PROTOCOL_TYPE
 
 Stored = GroupStable | GroupEmpty | StoredGroup
 """A membership as records add up to it: a classic group with members, one without, a consumer group."""
@@ -42,6 +44,34 @@ class Group:
     epoch: int = 0
     version: int = 0
     deleting: bool = False
+
+    # The membership, of whichever protocol
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is in it."""
+        return self.classic.state is State.EMPTY if self.modern is None else not self.modern.members
+
+    @property
+    def state(self) -> str:
+        """In the words of Kafka."""
+        return self.classic.state.value if self.modern is None else self.modern.state.value
+
+    @property
+    def state_since_ms(self) -> int:
+        """On the clock of `now_ms`."""
+        return self.classic.state_since_ms if self.modern is None else self.modern.state_since_ms
+
+    @property
+    def protocol_type(self) -> str:
+        """Empty for a group that never had members."""
+        return self.classic.protocol_type if self.modern is None else PROTOCOL_TYPE
+
+    def subscribed(self) -> frozenset[str] | None:
+        """Topics that a member subscribes to; null means every topic, as the subscription of one cannot be read."""
+        return self.classic.subscribed() if self.modern is None else self.modern.subscribed()
+
+    # Offsets
 
     def offset(self, topic: str, partition: int) -> OffsetEntry | None:
         partitions = self.offsets.get(topic)

@@ -19,11 +19,12 @@ from kaas.coordinator.answers import CommitAnswer, DeleteGroupAnswer, DeleteOffs
 from kaas.coordinator.classic.checks import check_generation, check_member
 from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.members import heard
-from kaas.coordinator.classic.rebalance import enter
 from kaas.coordinator.classic.states import TABLE, State
 from kaas.coordinator.core import Core
+from kaas.coordinator.ends import end
 from kaas.coordinator.events import Commit, DeleteGroup, DeleteOffsets, TopicDeleted
 from kaas.coordinator.group import Group
+from kaas.coordinator.modern import commits
 from kaas.coordinator.offset_entry import OffsetKey, OffsetRows
 from kaas.coordinator.records import GroupDeleted, OffsetsCommitted, OffsetsDeleted, OffsetsStaged
 from kaas.errors import ErrorCode
@@ -39,7 +40,7 @@ REFUSED = CommitAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 def commit(core: Core, event: Commit, now_ms: int) -> None:
     """Handle an OffsetCommit."""
     code, group = core.find(event.group_id)
-    code = code or check_commit(group, event)
+    code = code or check_commit(core, group, event)
     if code:
         core.out.reply(event.reply_to, CommitAnswer(code))
         return
@@ -55,9 +56,11 @@ def commit(core: Core, event: Commit, now_ms: int) -> None:
     core.out.persist(event.group_id, OffsetsCommitted(rows), Committed(event, rows, answer))
 
 
-def check_commit(group: Group | None, event: Commit) -> ErrorCode:
+def check_commit(core: Core, group: Group | None, event: Commit) -> ErrorCode:
     """Whether this group takes this commit. The empty group id is legal here (KAFKA-6773)."""
     if group is not None:
+        if group.modern is not None:
+            return commits.check_commit(group.modern, core.topics, event)
         return check_committer(group.classic, event)
     if event.generation < 0:  # a simple group: offsets without membership
         return ErrorCode.NONE
@@ -110,7 +113,7 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
         """Offsets of a group of members that nobody of it committed were put there by an operator."""
         if self.event.generation >= 0:
             return "offsets_committed"
-        group = core.classic(self.event.group_id)
+        group = core.groups.get(self.event.group_id)
         return "offsets_reset" if group is not None and group.protocol_type else "offsets_committed"
 
     def failed(self, core: Core, now_ms: int) -> None:
@@ -126,11 +129,10 @@ def delete_offsets(core: Core, event: DeleteOffsets) -> None:
     if group is None:
         core.out.reply(event.reply_to, DeleteOffsetsAnswer(code=code))
         return
-    classic = group.classic
-    if classic.state is not State.EMPTY and classic.protocol_type != PROTOCOL_TYPE:
+    if not group.is_empty and group.protocol_type != PROTOCOL_TYPE:
         core.out.reply(event.reply_to, DeleteOffsetsAnswer(code=ErrorCode.NON_EMPTY_GROUP))
         return
-    subscribed = classic.subscribed()
+    subscribed = group.subscribed()
     codes: dict[OffsetKey, ErrorCode] = {}
     for topic, partition in event.partitions:
         taken = subscribed is None or topic in subscribed
@@ -199,7 +201,7 @@ def delete_group(core: Core, event: DeleteGroup, now_ms: int) -> None:
     code, group = check_delete(core, event.group_id)
     if group is None:
         core.out.reply(event.reply_to, DeleteGroupAnswer(code))
-    elif group.classic.state is not State.EMPTY:
+    elif not group.is_empty:
         core.out.reply(event.reply_to, DeleteGroupAnswer(ErrorCode.NON_EMPTY_GROUP))
     else:
         bury(core, group, now_ms, "deleted", event.reply_to)
@@ -219,8 +221,7 @@ class Buried(msgspec.Struct, frozen=True):
     why: str
 
     def written(self, core: Core, now_ms: int) -> None:
-        core.forget_timers(self.group.classic)
-        enter(core, self.group.classic, State.DEAD, now_ms)
+        end(core, self.group, now_ms)
         core.out.announce(self.group.group_id, GroupGone(kind=f"group_{self.why}"))
         if self.reply_to is not None:
             core.out.reply(self.reply_to, DeleteGroupAnswer(ErrorCode.NONE))

@@ -2,7 +2,7 @@
 
 Rules: answers come from memory, whatever the groups are doing; a list never waits for a busy group (redpanda#1865). A group
 that is being deleted is there until that is durable.
-Source: PROTOCOL 2.8 and 2.10 in docs/PROTOCOL.md.
+Source: PROTOCOL 2.8, 2.10 and 2.12 in docs/PROTOCOL.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from kaas.coordinator.classic.group import Member
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.core import Core
 from kaas.coordinator.group import Group
+from kaas.coordinator.modern.commits import check_fetch
+from kaas.coordinator.modern.epochs import chosen_assignor
+from kaas.coordinator.modern.group import Member as ConsumerMember
 from kaas.coordinator.offset_entry import OffsetEntry, OffsetKey
+from kaas.coordinator.topics import Partitions
 from kaas.errors import ErrorCode
 
 
@@ -50,6 +54,25 @@ class DescribedGroup(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[DescribedMember, ...] = ()
 
 
+class DescribedConsumer(msgspec.Struct, frozen=True):
+    """A member as ConsumerGroupDescribe shows it, and what it is to hold."""
+
+    member: ConsumerMember
+    target: Partitions
+
+
+class DescribedConsumerGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ConsumerGroupDescribe."""
+
+    code: ErrorCode
+    group_id: str
+    state: str = ""
+    epoch: int = 0
+    target_epoch: int = 0
+    assignor: str = ""
+    members: tuple[DescribedConsumer, ...] = ()
+
+
 class FetchedOffsets(msgspec.Struct, frozen=True, kw_only=True):
     """Offsets of one group by topic and partition; null where nothing is committed."""
 
@@ -73,7 +96,9 @@ def list_groups(core: Core, states: Iterable[str], types: Iterable[str]) -> tupl
 
 
 def listed(group: Group) -> ListedGroup:
-    return ListedGroup(group.group_id, group.classic.protocol_type, group.classic.state.value, "classic")
+    return ListedGroup(
+        group.group_id, group.protocol_type, group.state, "classic" if group.modern is None else "consumer"
+    )
 
 
 def describe_group(core: Core, group_id: str) -> DescribedGroup:
@@ -81,7 +106,7 @@ def describe_group(core: Core, group_id: str) -> DescribedGroup:
     if core.is_loading(group_id):
         return DescribedGroup(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, group_id=group_id, state="")
     group = core.groups.get(group_id)
-    if group is None:
+    if group is None or group.modern is not None:
         return DescribedGroup(code=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, state=State.DEAD.value)
     classic = group.classic
     stable = classic.state is State.STABLE
@@ -106,9 +131,39 @@ def described(member: Member, protocol: str | None) -> DescribedMember:
     )
 
 
-def fetch_offsets(core: Core, group_id: str, wanted: list[OffsetKey] | None, *, require_stable: bool) -> FetchedOffsets:
+def describe_consumer_group(core: Core, group_id: str) -> DescribedConsumerGroup:
+    """A consumer group with the assignor that most of its members prefer now, whatever made the target."""
+    if not group_id:
+        return DescribedConsumerGroup(code=ErrorCode.INVALID_GROUP_ID, group_id=group_id)
+    if core.is_loading(group_id):
+        return DescribedConsumerGroup(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, group_id=group_id)
+    group = core.groups.get(group_id)
+    if group is None or group.modern is None:
+        return DescribedConsumerGroup(code=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id)
+    modern = group.modern
+    return DescribedConsumerGroup(
+        code=ErrorCode.NONE,
+        group_id=group_id,
+        state=modern.state.value,
+        epoch=modern.epoch,
+        target_epoch=modern.target_epoch,
+        assignor=chosen_assignor(core, modern),
+        members=tuple(DescribedConsumer(m, modern.target.get(m.member_id, {})) for m in modern.members.values()),
+    )
+
+
+def fetch_offsets(
+    core: Core,
+    group_id: str,
+    wanted: list[OffsetKey] | None,
+    *,
+    require_stable: bool,
+    member_id: str | None = None,
+    epoch: int = -1,
+) -> FetchedOffsets:
     """The offsets asked for, or with null every committed one. An unknown group has none, and that is no error.
 
+    A member of a consumer group may say who it is, and is refused then if it is not.
     With `require_stable` a partition that an open transaction has staged is unstable: the client asks again (KIP-447).
     """
     if core.is_loading(group_id):
@@ -116,6 +171,8 @@ def fetch_offsets(core: Core, group_id: str, wanted: list[OffsetKey] | None, *, 
     group = core.groups.get(group_id)
     if group is None:
         return FetchedOffsets(offsets=dict.fromkeys(wanted or ()))
+    if group.modern is not None and (code := check_fetch(group.modern, member_id, epoch)):
+        return FetchedOffsets(code=code)
     keys = group.keys() if wanted is None else wanted
     unstable = frozenset(key for key in keys if key in group.holders) if require_stable else frozenset()
     return FetchedOffsets(offsets={key: group.offset(*key) for key in keys}, unstable=unstable)

@@ -93,9 +93,9 @@ class StagedEnded(msgspec.Struct, frozen=True, array_like=True, tag="unstage"):
 class ConsumerGroupChanged(msgspec.Struct, frozen=True, array_like=True, tag="consumer"):
     """A consumer group (KIP-848) after a decision: its numbers, and the members, targets and patterns that are new or changed.
 
-    What is `gone` (member ids) has no target either. `whole`: this is all of it, and whatever the group was before, classic
-    membership included, is replaced; else what is not named here stays. A classic group that follows is told by GroupStable or
-    GroupEmpty, which replace it in turn.
+    `at`: since when the group has its state (wall time, ms). What is `gone` (member ids) has no target either. `whole`: this is
+    all of it, and whatever the group was before, classic membership included, is replaced; else what is not named here stays.
+    A classic group that follows is told by GroupStable or GroupEmpty, which replace it in turn.
     """
 
     epoch: int

@@ -11,7 +11,6 @@ Source: PROTOCOL 3.6 in docs/PROTOCOL.md; KIP-211, KAFKA-10401, KAFKA-13636, KAF
 from __future__ import annotations
 
 from kaas.coordinator import timers
-from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.core import Core
 from kaas.coordinator.group import Group
@@ -42,31 +41,30 @@ def expire(core: Core, group: Group, now_ms: int) -> None:
     if gone:
         drop(core, group.group_id, gone, "expired")
     left = sum(len(partitions) for partitions in group.offsets.values()) - len(gone)
-    if group.classic.state is State.EMPTY and not left and not group.staged and not group.classic.pending:
+    if group.is_empty and not left and not group.staged and not group.classic.pending:
         bury(core, group, now_ms, "expired")
 
 
 def expired(core: Core, group: Group, now_ms: int) -> list[OffsetKey]:
     """The partitions whose offsets are due."""
-    classic = group.classic
-    if classic.state in (State.PREPARING_REBALANCE, State.COMPLETING_REBALANCE):
+    if group.classic.state in (State.PREPARING_REBALANCE, State.COMPLETING_REBALANCE):
         return []
-    subscribed = classic.subscribed()
+    subscribed = group.subscribed()
     wall_ms = core.wall_ms(now_ms)
     return [
         (topic, partition)
         for topic, partitions in group.offsets.items()
         if subscribed is not None and topic not in subscribed
         for partition, entry in partitions.items()
-        if (topic, partition) not in group.holders and due_at(core, classic, entry) <= wall_ms
+        if (topic, partition) not in group.holders and due_at(core, group, entry) <= wall_ms
     ]
 
 
-def due_at(core: Core, group: ClassicGroup, entry: OffsetEntry) -> int:
+def due_at(core: Core, group: Group, entry: OffsetEntry) -> int:
     """Wall time from which an offset may go."""
     if entry.expires_at is not None:
         return entry.expires_at
     since = entry.committed_at
-    if group.state is State.EMPTY and group.protocol_type:
+    if group.is_empty and group.protocol_type:
         since = max(since, core.wall_ms(group.state_since_ms))
     return since + core.config.offsets_retention_ms

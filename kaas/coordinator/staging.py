@@ -20,6 +20,7 @@ from kaas.coordinator.classic.checks import check_generation, check_member
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.core import Answering, Core
 from kaas.coordinator.events import EndStaged, StageOffsets
+from kaas.coordinator.modern import commits
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.offsets import COMMITTED, REFUSED, sorted_out
 from kaas.coordinator.records import OffsetsStaged, StagedEnded
@@ -47,9 +48,12 @@ def check_stage(core: Core, event: StageOffsets) -> ErrorCode:
         return ErrorCode.INVALID_GROUP_ID
     if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
         return code
-    group = core.classic(event.group_id)
-    if group is None:
+    whole = core.groups.get(event.group_id)
+    if whole is None:
         return ErrorCode.NONE if event.generation < 0 else ErrorCode.ILLEGAL_GENERATION
+    if whole.modern is not None:
+        return commits.check_stage(whole.modern, event)
+    group = whole.classic
     nobody = not event.member_id and event.instance_id is None
     if event.generation < 0 and (nobody or group.state is State.EMPTY):
         return ErrorCode.NONE

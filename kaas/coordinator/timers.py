@@ -46,6 +46,11 @@ def resync(group_id: str, member_id: str) -> TimerKey:
     return "resync", group_id, member_id
 
 
+def revocation(group_id: str, member_id: str) -> TimerKey:
+    """Length: the member's rebalance timeout; who has not let go of what it was told to by then is out (KIP-848)."""
+    return "revocation", group_id, member_id
+
+
 def transaction(transactional_id: str) -> TimerKey:
     """Length: the transaction timeout that its producer asked for; an open transaction is aborted then."""
     return "transaction", transactional_id

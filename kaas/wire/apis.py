@@ -73,6 +73,10 @@ DESCRIBE_CLUSTER = _row(60, "DescribeCluster", (0, 2), "brokers and controller, 
 DESCRIBE_PRODUCERS = _row(61, "DescribeProducers", (0, 0), "producers that write to a partition")
 DESCRIBE_TRANSACTIONS = _row(65, "DescribeTransactions", (0, 0), "the state of transactional ids")
 LIST_TRANSACTIONS = _row(66, "ListTransactions", (0, 2), "transactional ids that this broker coordinates")
+CONSUMER_GROUP_HEARTBEAT = _row(
+    68, "ConsumerGroupHeartbeat", (0, 1), "a member of a consumer group comes, goes on or goes"
+)
+CONSUMER_GROUP_DESCRIBE = _row(69, "ConsumerGroupDescribe", (0, 1), "consumer groups with their members")
 
 APIS: dict[int, Api] = {
     value.key: value for value in sorted((v for v in globals().values() if isinstance(v, Api)), key=lambda a: a.key)

@@ -43,8 +43,7 @@ def test_every_timer_of_a_group_can_be_forgotten():
     groups = Groups()
     member = groups.member()
     member.joins()
-    group = groups.core.classic(GROUP)
-    groups.core.forget_timers(group)
+    groups.core.forget_timers(groups.core.groups[GROUP])
     cancelled = {effect.key for effect in groups.core.out.take() if isinstance(effect, CancelTimer)}
     assert {timers.session(GROUP, member.id), timers.rebalance(GROUP), timers.sync(GROUP)} <= cancelled
 

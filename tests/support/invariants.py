@@ -26,14 +26,19 @@ TRANSACTION_TIMERS = ("transaction", "markers")
 def check_group(group: Group, armed: Iterable[TimerKey]) -> None:
     """One group: its state fits together, and its timers are those that it needs."""
     group.classic.check()
-    check_timers(group.classic, armed)
+    if group.modern is not None:
+        group.modern.check()
+    check_timers(group, armed)
 
 
-def check_timers(group: ClassicGroup, armed: Iterable[TimerKey]) -> None:
+def check_timers(group: Group, armed: Iterable[TimerKey]) -> None:
     """`armed`: the timers that are set for this group."""
-    needed, allowed = needed_timers(group), allowed_timers(group)
+    if group.modern is None:
+        needed, allowed = needed_timers(group.classic), allowed_timers(group.classic)
+    else:
+        needed, allowed = needed_consumer_timers(group.modern), set()
     armed = set(armed)
-    assert needed <= armed, f"{group.group_id!r} in {group.state.value}: no timer {sorted(needed - armed)}"
+    assert needed <= armed, f"{group.group_id!r} in {group.state}: no timer {sorted(needed - armed)}"
     assert armed <= needed | allowed, f"{group.group_id!r}: a timer of nothing: {sorted(armed - needed - allowed)}"
 
 
@@ -48,6 +53,13 @@ def needed_timers(group: ClassicGroup) -> set[TimerKey]:
     if group.state in (State.COMPLETING_REBALANCE, State.STABLE) and not all(m.synced for m in group.members.values()):
         needed.add(timers.sync(name))
     return needed
+
+
+def needed_consumer_timers(group: ModernGroup) -> set[TimerKey]:
+    """Every member has a session, and who is to give something up so long to do it."""
+    sessions = {timers.session(group.group_id, member_id) for member_id in group.members}
+    letting_go = [m.member_id for m in group.members.values() if m.revoking and m.classic is None]
+    return sessions | {timers.revocation(group.group_id, member_id) for member_id in letting_go}
 
 
 def allowed_timers(group: ClassicGroup) -> set[TimerKey]:
@@ -136,7 +148,8 @@ def check_same(live: Group, durable: Group) -> None:
     assert live.staged == durable.staged, f"{who}: staged offsets differ"
     assert live.stored == durable.stored, f"{who}: stored membership differs"
     assert live.classic.reserved == durable.classic.reserved, f"{who}: reserved generations differ"
-    assert (live.modern is None) == (durable.modern is None), f"{who}: the protocols differ"
+    if live.classic.rebalance is None:  # a protocol that is joined anew is stored when its members are Stable
+        assert (live.modern is None) == (durable.modern is None), f"{who}: the protocols differ"
     if live.modern is not None and durable.modern is not None and not live.modern.unsaved:
         assert modern_shape(live.modern) == modern_shape(durable.modern), f"{who}: consumer groups differ"
     if live.classic.state is State.STABLE:

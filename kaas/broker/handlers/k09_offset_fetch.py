@@ -26,7 +26,11 @@ from kaas.wire.apis import OFFSET_FETCH
 from kaas.wire.encode import Values, encode_response
 
 API = OFFSET_FETCH
-BY_ID_SINCE = 10
+MEMBER_SINCE, BY_ID_SINCE = 9, 10
+
+Who = tuple[str | None, int]
+"""The member that asks, and its epoch."""
+NOBODY: Who = (None, -1)
 
 
 def handle(broker: Broker, request: Request) -> None:
@@ -44,7 +48,8 @@ def handle(broker: Broker, request: Request) -> None:
             groups.append(group_by_ids(broker, request, group, require_stable))
             continue
         topics = None if group.topics is None else [(t.name, t.partition_indexes) for t in group.topics]
-        found = one_group(broker, request, group.group_id, topics, require_stable)
+        who = (group.member_id, group.member_epoch) if version >= MEMBER_SINCE else NOBODY
+        found = one_group(broker, request, group.group_id, topics, require_stable, who)
         groups.append({"group_id": group.group_id, **found})
     if len(groups) == 1 and version < BY_ID_SINCE:
         answer_known(broker, request, groups[0]["group_id"], {"groups": groups})
@@ -88,21 +93,33 @@ class KnownFetch(Verbatim):
 
 
 def ask(
-    broker: Broker, request: Request, group_id: str, topics: list[tuple[str, Any]] | None, require_stable: bool
+    broker: Broker,
+    request: Request,
+    group_id: str,
+    topics: list[tuple[str, Any]] | None,
+    require_stable: bool,
+    who: Who,
 ) -> FetchedOffsets:
     """The stored offsets, asked for by name."""
     if not may(request, Operation.DESCRIBE, Kind.GROUP, group_id):
         return FetchedOffsets(code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     wanted = None if topics is None else [(name, p) for name, partitions in topics for p in partitions]
-    return queries.fetch_offsets(broker.groups.coordinator, group_id, wanted, require_stable=require_stable)
+    return queries.fetch_offsets(
+        broker.groups.coordinator, group_id, wanted, require_stable=require_stable, member_id=who[0], epoch=who[1]
+    )
 
 
 def one_group(
-    broker: Broker, request: Request, group_id: str, topics: list[tuple[str, Any]] | None, require_stable: bool
+    broker: Broker,
+    request: Request,
+    group_id: str,
+    topics: list[tuple[str, Any]] | None,
+    require_stable: bool,
+    who: Who = NOBODY,
 ) -> dict[str, Any]:
     """Topics by name, and the group's own error."""
     version = request.version
-    found = ask(broker, request, group_id, topics, require_stable)
+    found = ask(broker, request, group_id, topics, require_stable, who)
     if found.code:
         rows = [(name, failed_rows(partitions, found.code)) for name, partitions in topics or ()] if version < 2 else []
     elif topics is None:
@@ -172,7 +189,8 @@ def failed_rows(partitions: Any, code: ErrorCode) -> list[dict[str, Any]]:
 
 def group_by_ids(broker: Broker, request: Request, group: Any, require_stable: bool) -> dict[str, Any]:
     """Version 10: topics by id."""
-    found = ask(broker, request, group.group_id, named(broker, group.topics), require_stable)
+    who = group.member_id, group.member_epoch
+    found = ask(broker, request, group.group_id, named(broker, group.topics), require_stable, who)
     topics: list[dict[str, Any]] = []
     if found.code:
         return {"group_id": group.group_id, "error_code": found.code, "topics": topics}

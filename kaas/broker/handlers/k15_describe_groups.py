@@ -12,7 +12,7 @@ from typing import Any
 from kaas.broker.broker import Broker
 from kaas.broker.request import Request
 from kaas.broker.security.guard import authorized_operations, may
-from kaas.broker.security.operations import Kind, Operation
+from kaas.broker.security.operations import GROUP_OPERATIONS, Kind, Operation
 from kaas.coordinator import queries
 from kaas.coordinator.queries import DescribedGroup
 from kaas.errors import ErrorCode
@@ -20,17 +20,6 @@ from kaas.wire.apis import DESCRIBE_GROUPS
 
 API = DESCRIBE_GROUPS
 UNASKED = -(2**31)
-ALL_OPERATIONS = sum(
-    1 << operation
-    for operation in (
-        Operation.READ,
-        Operation.DELETE,
-        Operation.DESCRIBE,
-        Operation.DESCRIBE_CONFIGS,
-        Operation.ALTER_CONFIGS,
-    )
-)
-"""What can be done with a group, as bits of Kafka's numbers."""
 
 
 def handle(broker: Broker, request: Request) -> None:
@@ -48,7 +37,7 @@ def described(broker: Broker, request: Request, group_id: str, told: bool) -> di
             "group_id": group_id,
             "authorized_operations": UNASKED,
         }
-    operations = authorized_operations(request, Kind.GROUP, group_id, of=ALL_OPERATIONS) if told else UNASKED
+    operations = authorized_operations(request, Kind.GROUP, group_id, of=GROUP_OPERATIONS) if told else UNASKED
     return values(queries.describe_group(broker.groups.coordinator, group_id), request.version, operations)
 
 

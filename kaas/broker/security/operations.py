@@ -44,6 +44,17 @@ class Kind(IntEnum):
 CLUSTER_NAME = "kafka-cluster"
 """The one resource of kind CLUSTER."""
 
+GROUP_OPERATIONS = sum(
+    1 << operation
+    for operation in (
+        Operation.READ,
+        Operation.DELETE,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    )
+)
+"""What can be done with a group, as bits of Kafka's numbers."""
 
 IMPLIED_BY: dict[Operation, frozenset[Operation]] = {
     Operation.DESCRIBE: frozenset({Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}),
@@ -149,5 +160,10 @@ NEEDS: dict[int, tuple[Need, ...]] = {
         Need(Operation.DESCRIBE, Kind.TOPIC, None),
     ),
     apis.LIST_TRANSACTIONS.key: (Need(Operation.DESCRIBE, Kind.TRANSACTIONAL_ID, None),),
+    apis.CONSUMER_GROUP_HEARTBEAT.key: (*_MEMBER, Need(Operation.DESCRIBE, Kind.TOPIC, _TOPIC)),
+    apis.CONSUMER_GROUP_DESCRIBE.key: (
+        Need(Operation.DESCRIBE, Kind.GROUP, _GROUP),
+        Need(Operation.DESCRIBE, Kind.TOPIC, _TOPIC),
+    ),
 }
 """By API key."""

@@ -19,9 +19,13 @@ from collections.abc import Callable
 
 import re2
 
+from kaas.coordinator.announcements import Cause
 from kaas.coordinator.core import Core
 from kaas.coordinator.effects import ResolveRegexes
-from kaas.coordinator.modern.group import ModernGroup
+from kaas.coordinator.events import RegexesResolved
+from kaas.coordinator.modern.change import Change
+from kaas.coordinator.modern.epochs import grow
+from kaas.coordinator.modern.group import ModernGroup, ResolvedRegex
 
 REST_MS = 10_000
 """Matching costs as much as there are topics, so that is done at most so often."""
@@ -62,3 +66,24 @@ def _is_due(core: Core, group: ModernGroup, now_ms: int) -> bool:
         or rested_ms >= core.config.consumer_regex_refresh_interval_ms
         or not group.patterns.keys() <= group.regexes.keys()
     )
+
+
+def resolved(core: Core, event: RegexesResolved, now_ms: int) -> None:
+    """The patterns of a group have been matched; the next heartbeat makes the target of what is new."""
+    group = core.groups.get(event.group_id)
+    if group is None or group.modern is None:
+        return
+    modern = group.modern
+    modern.matching = False
+    change = Change(core, group, now_ms)
+    came: list[str] = []
+    for pattern, topics in event.topics.items():
+        known = modern.regexes.get(pattern)
+        if pattern not in modern.patterns or (known is not None and known.topics == topics):
+            continue
+        change.resolve(pattern, ResolvedRegex(topics, core.wall_ms(now_ms)))
+        before = () if known is None else known.topics
+        came += sorted({*topics} ^ {*before})
+    if came:
+        grow(change, Cause(kind="topic_changed", detail={"topics": sorted({*came})}))
+    change.close()

@@ -88,12 +88,11 @@ def restored_group(group_id: str, stored: StoredGroup, wall_offset_ms: int) -> M
         state_since_ms=stored.at - wall_offset_ms,
     )
     for member in undisputed(stored.members):
-        group.members[member.member_id] = member
-        if member.instance_id is not None:
-            group.instances[member.instance_id] = member.member_id
-        for held in (member.assigned, member.revoking):
-            for topic_id, partitions in held.items():
-                group.owners.update({(topic_id, partition): member.member_id for partition in partitions})
+        holder = group.holder(member.instance_id)
+        if holder is not None:  # the record was lost by which the other was replaced
+            group.remove(holder.member_id)
+        group.put(member)
+    group.gained.clear()  # since when is not stored
     return group
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kaas.coordinator.events import PartitionsAdded
+from kaas.coordinator.events import PartitionsAdded, TopicKnown
 from kaas.wire.apis import CREATE_PARTITIONS
 from tests.broker.handlers.topics import create, described, list_offset, produce
 from tests.storage.log.making import batch
@@ -64,7 +64,8 @@ async def test_groups_learn_of_it(tmp_path, monkeypatch):
         monkeypatch.setattr(peer.broker.groups, "submit", heard.append)
         await grow(peer, ("t", 1, None))
         await grow(peer, ("t", 2, None))
-        assert heard == [PartitionsAdded(topic="t")]
+        assert [type(event) for event in heard] == [TopicKnown, PartitionsAdded]
+        assert (heard[0].topic.name, heard[0].topic.partitions, heard[1].topic) == ("t", 2, "t")
         monkeypatch.undo()
 
 
@@ -74,5 +75,5 @@ async def test_groups_do_not_hear_of_it_where_that_is_left_to_clients(tmp_path, 
         heard = []
         monkeypatch.setattr(peer.broker.groups, "submit", heard.append)
         assert await grow(peer, ("t", 2, None)) == {"t": 0}
-        assert heard == []
+        assert [type(event) for event in heard] == [TopicKnown]  # consumer groups are served by the broker
         monkeypatch.undo()

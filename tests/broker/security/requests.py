@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kaas.wire import apis
+from tests.broker.handlers import consumers
 from tests.broker.handlers.groups import commit_values, join_values
 from tests.broker.handlers.topics import fetch_values, produce_values
 from tests.storage.log.making import batch
 
-TOPIC, GROUP, TRANSACTION = "the-topic", "the-group", "the-payment"
+TOPIC, GROUP, CONSUMERS, TRANSACTION = "the-topic", "the-group", "the-consumers", "the-payment"
 """What the requests are about."""
 TOPICS = [{"name": TOPIC, "partitions": [0]}]
 MEMBER = {"group_id": GROUP, "generation_id": 1, "member_id": "m", "group_instance_id": None}
@@ -98,5 +99,7 @@ SAMPLES: dict[int, list[Sample]] = {
     apis.DESCRIBE_PRODUCERS.key: [(0, {"topics": [{"name": TOPIC, "partition_indexes": [0]}]})],
     apis.DESCRIBE_TRANSACTIONS.key: [(0, {"transactional_ids": [TRANSACTION]})],
     apis.LIST_TRANSACTIONS.key: [(1, {"state_filters": (), "producer_id_filters": (), "duration_filter": -1})],
+    apis.CONSUMER_GROUP_HEARTBEAT.key: [(1, consumers.join_values("member", TOPIC, group_id=CONSUMERS))],
+    apis.CONSUMER_GROUP_DESCRIBE.key: [(1, {"group_ids": [CONSUMERS]})],
 }
 """By API key."""

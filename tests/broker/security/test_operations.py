@@ -17,10 +17,11 @@ from kaas.wire.apis import (
     METADATA,
     OFFSET_FOR_LEADER_EPOCH,
 )
+from tests.broker.handlers import consumers
 from tests.broker.handlers.groups import QUICK, commit
 from tests.broker.handlers.topics import create
 from tests.broker.handlers.transactions import add, begin, stage
-from tests.broker.security.requests import GROUP, SAMPLES, TOPIC, TRANSACTION
+from tests.broker.security.requests import CONSUMERS, GROUP, SAMPLES, TOPIC, TRANSACTION
 from tests.support.in_process import serving
 
 EITHER = {METADATA.key: {Operation.CREATE}, CREATE_TOPICS.key: {Operation.CREATE}}
@@ -79,6 +80,7 @@ async def filled(peer):
     for topic in (TOPIC, "other"):
         await create(peer, topic)
     assert set((await commit(peer, {(TOPIC, 0): 1}, group=GROUP)).values()) == {0}
+    assert (await consumers.join(peer, "member", TOPIC, group_id=CONSUMERS)).error_code == 0
     producer = await begin(peer, TRANSACTION)
     assert set((await add(peer, producer, {TOPIC: [0]})).values()) == {0}
     await stage(peer, producer, {(TOPIC, 0): 5}, group=GROUP, version=5)

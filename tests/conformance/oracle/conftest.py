@@ -9,7 +9,6 @@ import uuid
 import pytest
 
 from tests.conformance.oracle.calls import ask, create_topic, served
-from tests.conformance.oracle.pending import PENDING
 from tests.conformance.oracle.records import batch, produce
 from tests.conformance.oracle.transactions import init
 from tests.conformance.oracle.wire import Client, Closed
@@ -19,13 +18,6 @@ WARM_GROUPS = tuple(f"warm-up-{i}" for i in range(500))  # enough names to meet 
 KEPT = {"retention.ms": "-1"}
 """Records may be of 1970 and stay, however long the tests take."""
 warm = set()
-
-
-def pytest_collection_modifyitems(items):
-    """What is not served yet is expected to fail."""
-    for item in items:
-        if item.name in PENDING:
-            item.add_marker(pytest.mark.xfail(strict=True, reason="not served yet"))
 
 
 @pytest.fixture
