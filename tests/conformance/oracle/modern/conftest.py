@@ -5,8 +5,14 @@ import uuid
 import pytest
 
 from tests.conformance.oracle.calls import ask, create_topic, delete_topic, topic_id
-from tests.conformance.oracle.modern.groups import IDS, NAMES, ConsumerGroup, Member
+from tests.conformance.oracle.modern.groups import IDS, NAMES, SETTINGS, ConsumerGroup, Member
 from tests.support.waiting import until
+
+
+@pytest.fixture(scope="module")
+def bootstrap(peer, peers):
+    """The address of the peer, whose times are short."""
+    return peers.address(peer, SETTINGS)
 
 
 @pytest.fixture
