@@ -56,6 +56,7 @@ def start_feed(broker: Broker, redis_url: str) -> Publisher:
         groups=coordinator.groups,
         ends=broker.topics,
         topics=coordinator.topics,
+        session_timeout_ms=coordinator.consumer_session_timeout_ms,
         broken=coordinator.broken,
     )
     publisher = Publisher(

@@ -10,6 +10,7 @@ import contextlib
 import threading
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -20,9 +21,11 @@ COMMIT_EVERY_S = 1.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """How a member behaves. `work_ms`: time for one record. `poison`: (topic, partition) on whose next record it fails again
-    and again, so that it never gets past it."""
+    and again, so that it never gets past it. `protocol`: classic or consumer (KIP-848), where the broker chooses assignor and
+    session timeout. A topic that begins with ^ is a pattern."""
 
     group: str
+    protocol: str = "classic"
     topics: tuple[str, ...]
     client_id: str
     instance_id: str | None = None
@@ -51,22 +54,8 @@ class Member:
         self._stopping.set()
 
     def _run(self) -> None:
-        role = self.role
-        settings = {
-            "bootstrap.servers": self._bootstrap,
-            "group.id": role.group,
-            "client.id": role.client_id,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-            "session.timeout.ms": role.session_timeout_ms,
-            "heartbeat.interval.ms": max(role.session_timeout_ms // 5, 500),
-            "partition.assignment.strategy": role.assignor,
-            "log_level": 0,
-        }
-        if role.instance_id is not None:
-            settings["group.instance.id"] = role.instance_id
-        consumer = Consumer(settings)
-        consumer.subscribe(list(role.topics))
+        consumer = Consumer(settings_of(self._bootstrap, self.role))
+        consumer.subscribe(list(self.role.topics))
         try:
             self._consume(consumer)
         finally:
@@ -96,6 +85,26 @@ class Member:
         self._stopping.wait(0.5)
         with contextlib.suppress(KafkaException):
             consumer.seek(TopicPartition(topic, partition, offset))
+
+
+def settings_of(bootstrap: str, role: Role) -> dict[str, Any]:
+    """The client's settings. What the broker decides under KIP-848 may not be set there."""
+    settings: dict[str, Any] = {
+        "bootstrap.servers": bootstrap,
+        "group.id": role.group,
+        "group.protocol": role.protocol,
+        "client.id": role.client_id,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+        "log_level": 0,
+    }
+    if role.protocol == "classic":
+        settings["session.timeout.ms"] = role.session_timeout_ms
+        settings["heartbeat.interval.ms"] = max(role.session_timeout_ms // 5, 500)
+        settings["partition.assignment.strategy"] = role.assignor
+    if role.instance_id is not None:
+        settings["group.instance.id"] = role.instance_id
+    return settings
 
 
 def main() -> None:

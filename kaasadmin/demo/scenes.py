@@ -131,6 +131,41 @@ def static_restarts(stage: Stage) -> None:
     stop_all(running)
 
 
+def scaling(stage: Stage) -> None:
+    """A group under KIP-848 that reads by pattern grows and shrinks: members give partitions up one by one, nobody stops."""
+    role: dict[str, Any] = {
+        "group": "shipping",
+        "protocol": "consumer",
+        "topics": ("^(orders|refunds)$",),
+        "work_ms": 2.0,
+    }
+    running = members(stage, 3, "shipper", **role)
+    while stage.wait(30):
+        running += [Member(stage.bootstrap, Role(client_id=f"shipper-{n}", **role)) for n in (4, 5)]
+        if not stage.wait(30):
+            break
+        for _ in range(2):
+            running.pop().stop()
+    stop_all(running)
+
+
+def migration(stage: Stage) -> None:
+    """A classic group moves to KIP-848 member by member, and back."""
+    role: dict[str, Any] = {"group": "invoicing", "topics": ("payments",)}
+    running = members(stage, 3, "invoicer", **role)
+    protocols = ["consumer", "classic"]
+    while stage.wait(20):
+        for index in range(len(running)):
+            running[index].stop()
+            running[index] = Member(
+                stage.bootstrap, Role(client_id=f"invoicer-{index + 1}", protocol=protocols[0], **role)
+            )
+            if not stage.wait(15):
+                break
+        protocols.reverse()
+    stop_all(running)
+
+
 def simple(stage: Stage) -> None:
     """Offsets without members, as a batch job with assign() leaves them."""
     admin = AdminClient({"bootstrap.servers": stage.bootstrap, "log_level": 0})
@@ -147,5 +182,7 @@ SCENES: list[Callable[[Stage], None]] = [
     catching_up,
     idle,
     static_restarts,
+    scaling,
+    migration,
     simple,
 ]
