@@ -56,14 +56,15 @@ def _expired(who: str, detail: dict[str, Any]) -> str:
 
 def _late(who: str, detail: dict[str, Any]) -> str:
     limit = f" of {seconds(detail['timeout_ms'])}" if detail.get("timeout_ms") is not None else ""
-    if detail.get("phase") == "revoking":
+    if detail.get("phase") == "reconciling":
         return f"{who} did not give up its partitions within its rebalance timeout{limit}."
     return f"{who} did not rejoin within its rebalance timeout{limit}."
 
 
 def _resubscribed(who: str, detail: dict[str, Any]) -> str:
-    topics = _topics(detail)
-    return f"{who} changed its subscription{' to ' + topics if topics else ''}."
+    topics, pattern = _topics(detail) or ", ".join(detail.get("after") or []), detail.get("regex")
+    wanted = " and ".join(part for part in (topics, f"the pattern {pattern}" if pattern else "") if part)
+    return f"{who} changed its subscription{' to ' + wanted if wanted else ''}."
 
 
 def _replaced(who: str, detail: dict[str, Any]) -> str:
@@ -79,6 +80,8 @@ def _partitions_changed(who: str, detail: dict[str, Any]) -> str:
 
 
 def _topic_changed(who: str, detail: dict[str, Any]) -> str:
+    if detail.get("patterns"):
+        return f"{', '.join(detail['patterns'])} matches other topics than before: {_topics(detail)}."
     return f"A topic was created or deleted: {_topics(detail) or 'one that the group reads'}."
 
 

@@ -68,7 +68,7 @@ def advice(cause: str, *details: Detail) -> str | None:
     """What to look at, and the setting that matters, for a cause that came once or several times."""
     if cause == "session_expired":
         return f"Its process stopped answering{_how_long(details)}: {_SILENT}"
-    if cause == "rebalance_timeout" and any(detail.get("phase") == "revoking" for detail in details):
+    if cause == "rebalance_timeout" and any(detail.get("phase") == "reconciling" for detail in details):
         return _HOLDS_ON
     if cause == "member_left" and any(_polls_too_rarely(detail) for detail in details):
         return _SLOW
@@ -105,7 +105,7 @@ def _silent(who: str, detail: Detail) -> str:
 
 
 def _late(who: str, detail: Detail) -> str:
-    return f"{who} did not {'give up its partitions' if detail.get('phase') == 'revoking' else 'rejoin'} in time"
+    return f"{who} did not {'give up its partitions' if detail.get('phase') == 'reconciling' else 'rejoin'} in time"
 
 
 _NAMED = {

@@ -282,6 +282,18 @@ def moves(moved: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 @register.filter
+def names_in(rebalance: Mapping[str, Any]) -> dict[str, str]:
+    """Member id to name, of those whose name a rebalance tells: ids of KIP-848 say nothing to anybody."""
+    return {part["member_id"]: part["name"] for part in rebalance["parts"] if part["name"]}
+
+
+@register.filter
+def named(member_id: str | None, names: Mapping[str, str]) -> str:
+    """A member by its name, else as its id has it."""
+    return visible(names[member_id]) if member_id in names else member_name(member_id)
+
+
+@register.filter
 def shares(phases: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Phases with where each begins and how wide it is, in per cent of the whole: for a bar."""
     rows = list(phases)

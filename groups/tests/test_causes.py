@@ -39,10 +39,21 @@ WHO = {"client_id": "checkout-3"}
         ),
         (
             "rebalance_timeout",
-            {**WHO, "timeout_ms": 500, "phase": "revoking"},
+            {**WHO, "timeout_ms": 500, "phase": "reconciling"},
             "checkout-3 did not give up its partitions within its rebalance timeout of 500 ms.",
         ),
         ("subscription_changed", {**WHO, "topics": ["a", "b"]}, "checkout-3 changed its subscription to a, b."),
+        (
+            "subscription_changed",
+            {**WHO, "after": ["a"], "regex": "b.*"},
+            "checkout-3 changed its subscription to a and the pattern b.*.",
+        ),
+        ("subscription_changed", {**WHO, "before": ["a"], "after": []}, "checkout-3 changed its subscription."),
+        (
+            "topic_changed",
+            {"topics": ["b1"], "patterns": ["b.*"]},
+            "b.* matches other topics than before: b1.",
+        ),
         ("static_member_replaced", {"instance_id": "i1"}, "A new process took over the static member i1."),
         ("leader_rejoined", WHO, "The leader checkout-3 asked for a new assignment."),
         ("partitions_changed", {"topics": ["a"]}, "The number of partitions changed: a."),

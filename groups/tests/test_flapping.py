@@ -64,6 +64,11 @@ def test_a_cause_without_a_member_is_named_without_one():
         ("session_expired", {}, "Its process stopped answering: look for pauses"),
         ("session_expired", {"silent_ms": 12_000}, "for 12 s: look"),
         ("rebalance_timeout", {}, "max.poll.interval.ms"),
+        (
+            "rebalance_timeout",
+            {"phase": "reconciling"},
+            "partitions that it was to give up: raise max.poll.interval.ms",
+        ),
         ("member_left", {"reason": "consumer poll timeout has expired."}, "longer than max.poll.interval.ms"),
         ("member_left", {"reason": "the consumer is being closed"}, "group.instance.id"),
         ("static_member_replaced", {}, "group.instance.id"),

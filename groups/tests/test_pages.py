@@ -306,7 +306,7 @@ def test_the_history_tells_causes_and_moves(visit, listed):
     listed.feed.event("shop-b", "rebalance_completed", rebalance=rebalance_record())
     history_write("local")
     page = words(visit(f"{GROUPS}shop-b/"))
-    assert "1 moved , 1 kept in generation 2" in page and "orders 1 one-1 → to two-1" in page
+    assert "1 moved , 1 kept in generation 2" in page and "orders 1 one → to two" in page
     assert "two joined." in words(visit(f"{GROUPS}shop-b/rebalances/"))
     one = words(visit(f"{GROUPS}shop-b/rebalances/1/"))
     assert "joining 100 ms" in one and "Members without partitions" in one

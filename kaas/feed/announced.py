@@ -97,6 +97,6 @@ def members_touched(what: Announcement) -> tuple[str, ...] | None:
         return (what.member_id,)
     if isinstance(what, MembersChanged):
         return what.member_ids
-    if isinstance(what, StateChanged | RebalanceCompleted):
+    if isinstance(what, StateChanged | RebalanceStarted | RebalanceCompleted):
         return None
     return ()

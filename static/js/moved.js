@@ -7,9 +7,10 @@ const SHOWN = 8;
 
 const place = document.getElementById("moved");
 
-/** Shows the moves of a rebalance that ended; `members` give their names to the ids in it. */
+/** Shows the moves of a rebalance that ended; its parts give names to the ids in it, and so do `members`. */
 export function showMoved(rebalance, members) {
   const names = new Map(members.map((member) => [member.member_id, nameOf(member)]));
+  for (const part of rebalance.parts) if (part.name) names.set(part.member_id, visible(part.name));
   const nameFor = (memberId) => names.get(memberId) ?? memberName(memberId);
   const grouped = moves(rebalance.moved);
   const list = element("ul", "moves");

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from kaas.coordinator import events
 from kaas.coordinator.announcements import Announcement
+from kaas.coordinator.answers import ConsumerHeartbeatAnswer
 from kaas.coordinator.config import CoordinatorConfig
 from kaas.coordinator.coordinator import Coordinator
-from kaas.coordinator.effects import Announce, CancelTimer, Persist, Reply, SetTimer
+from kaas.coordinator.effects import Announce, CancelTimer, Persist, Reply, ResolveRegexes, SetTimer
 from kaas.coordinator.timers import TimerKey
+from kaas.coordinator.topics import Topic, Topics
 from kaas.wire.consumer_protocol import Assignment, Subscription, encode_assignment, encode_subscription
 from tests.support.offsets import offset_rows
 
@@ -46,6 +49,9 @@ class Driver:
                         queue.append(events.Written(up_to=effect.seq))
                     case Announce():
                         self.heard(effect.group_id, effect.what)
+                    case ResolveRegexes():
+                        found = {pattern: matches(pattern, self.core.topics) for pattern in effect.patterns}
+                        queue.append(events.RegexesResolved(group_id=effect.group_id, topics=found))
 
     def pass_ms(self, ms: int) -> None:
         self.now_ms += ms
@@ -100,6 +106,28 @@ class Driver:
             )
         )
 
+    def topic(self, name: str, partitions: int) -> None:
+        """A topic is there, or has grown."""
+        topic = Topic(name, name.encode().ljust(16, b"."), partitions)
+        self.send(events.TopicKnown(topic=topic))
+
+    def beat(self, group_id: str, member_id: str, epoch: int, **more: Any) -> ConsumerHeartbeatAnswer:
+        """A heartbeat of a member of a consumer group. With epoch 0 it says everything, as a client that joins does."""
+        first = {"topics": ("t",), "rebalance_timeout_ms": 30_000, "owned": {}} if epoch == 0 else {}
+        self.send(
+            events.ConsumerHeartbeat(
+                reply_to="beat",
+                group_id=group_id,
+                member_id=member_id,
+                epoch=epoch,
+                client_id="c",
+                client_host="/127.0.0.1",
+                **{**first, **more},
+            )
+        )
+        answer: ConsumerHeartbeatAnswer = self.replies["beat"]
+        return answer
+
     def leave(self, group_id: str, member_id: str) -> None:
         self.send(
             events.Leave(
@@ -126,3 +154,8 @@ class Driver:
 
     def delete_group(self, group_id: str) -> None:
         self.send(events.DeleteGroup(reply_to="delete", group_id=group_id))
+
+
+def matches(pattern: str, topics: Topics) -> tuple[str, ...]:
+    """The topics whose whole name a pattern matches, sorted."""
+    return tuple(sorted(name for name in topics.by_name if re.fullmatch(pattern, name)))

@@ -29,7 +29,8 @@ class Feed:
     def __init__(self) -> None:
         self.backlog = Backlog()
         self.driver = Driver(self.heard)
-        self.press = Press(cluster="local", coordinator=1, epoch=1, groups=self.driver.core.groups, ends=Ends())
+        core = self.driver.core
+        self.press = Press(cluster="local", coordinator=1, epoch=1, groups=core.groups, ends=Ends(), topics=core.topics)
         self.seen: dict[str, dict[str, Any] | None] = {}
         self.hash: dict[str, dict[str, Any]] = {}
         self.events: list[dict[str, Any]] = []

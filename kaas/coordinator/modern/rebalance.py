@@ -73,7 +73,8 @@ def follow(core: Core, group: ModernGroup, before: State, after: State, now_ms: 
 def _enter(group: ModernGroup, phase: str, now_ms: int) -> None:
     rebalance = group.rebalance
     if rebalance is not None and rebalance.phase != phase:
-        rebalance.phases.append((rebalance.phase, now_ms - rebalance.phase_since_ms))
+        if now_ms > rebalance.phase_since_ms:
+            rebalance.phases.append((rebalance.phase, now_ms - rebalance.phase_since_ms))
         rebalance.phase, rebalance.phase_since_ms = phase, now_ms
 
 

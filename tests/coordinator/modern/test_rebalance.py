@@ -84,6 +84,15 @@ def test_a_rebalance_within_one_decision_is_told_without_a_change_of_state() -> 
     assert isinstance(done, RebalanceCompleted) and done.ended_at - done.started_at == 0
 
 
+def test_a_phase_that_took_no_time_is_not_told() -> None:
+    core, group = begun(member("a", 0))
+    rebalance.follow(core, group, State.STABLE, State.RECONCILING, 100)
+    told(core)
+    rebalance.follow(core, group, State.RECONCILING, State.STABLE, 180)
+    done = told(core)[-1]
+    assert isinstance(done, RebalanceCompleted) and done.phases == (("reconciling", 80),)
+
+
 def test_a_group_that_nobody_is_left_in_ends_empty() -> None:
     core, group = begun(member("a", 0))
     group.members = {}
