@@ -45,7 +45,7 @@ from kaas.coordinator.group import Group
 from kaas.coordinator.modern import classic_members, loading, patterns
 from kaas.coordinator.modern import heartbeat as consumer_heartbeat
 from kaas.coordinator.modern import leave as consumer_leave
-from kaas.coordinator.modern.epochs import topic_changed
+from kaas.coordinator.modern.epochs import tell_holders, topic_changed
 from kaas.coordinator.modern.group import Member as ConsumerMember
 from kaas.coordinator.outbox import InFlight
 from kaas.coordinator.records import TRANSACTION_RECORDS
@@ -209,6 +209,7 @@ class Coordinator(Core):
         topic_changed(self, event.topic.name)
 
     def _topic_deleted(self, event: TopicDeleted, now_ms: int) -> None:
+        tell_holders(self, event.topic)
         self.topics.drop(event.topic)
         topic_changed(self, event.topic)
         offsets.delete_topic(self, event)

@@ -2,7 +2,7 @@
 
 python -m tests.conformance.franz_go [apache|HOST:PORT] [--run 'TestGroup|TestTxn|TestPauseIssue|TestIssue']
 
-Groups under every balancer while members come and go, exactly-once sessions, KIP-848 where that is served. The tests come from
+Groups under every balancer while members come and go, exactly-once sessions, KIP-848. The tests come from
 the module itself and are kept in `.cache/franz-go`. All of them pass on Apache Kafka 4.2.1. The last line says how many tests,
 with the parts that some of them have, passed, failed and were skipped.
 """

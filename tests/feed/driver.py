@@ -29,6 +29,7 @@ class Driver:
         self.core.out.epoch = 1
         self.heard = heard
         self.now_ms = 1_000
+        self.topics_made = 0
         self.timers: dict[TimerKey, int] = {}
         self.replies: dict[Any, Any] = {}
         self.send(events.ClockMoved(wall_offset_ms=WALL_OFFSET_MS))
@@ -107,9 +108,11 @@ class Driver:
         )
 
     def topic(self, name: str, partitions: int) -> None:
-        """A topic is there, or has grown."""
-        topic = Topic(name, name.encode().ljust(16, b"."), partitions)
-        self.send(events.TopicKnown(topic=topic))
+        """A topic is there, or has grown; one that is made anew has another id."""
+        known = self.core.topics.by_name.get(name)
+        self.topics_made += known is None
+        topic_id = known.topic_id if known else f"{name}{self.topics_made}".encode().ljust(16, b".")
+        self.send(events.TopicKnown(topic=Topic(name, topic_id, partitions)))
 
     def beat(self, group_id: str, member_id: str, epoch: int, **more: Any) -> ConsumerHeartbeatAnswer:
         """A heartbeat of a member of a consumer group. With epoch 0 it says everything, as a client that joins does."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 
-from kaas.coordinator.announcements import Cause, PartitionsChanged
+from kaas.coordinator.announcements import Cause, MembersChanged, PartitionsChanged
 from kaas.coordinator.core import Core
 from kaas.coordinator.modern.assignors import ASSIGNORS
 from kaas.coordinator.modern.assignors.request import Request, Subscriber
@@ -28,6 +28,20 @@ def topic_changed(core: Core, name: str) -> None:
         if modern is not None and modern.subscribes_to(name):
             modern.stale = True
             modern.changed_topics[name] = None
+
+
+def tell_holders(core: Core, name: str) -> None:
+    """A topic goes: what is shown of members that have partitions of it, or were to have them, is out of date."""
+    topic = core.topics.by_name.get(name)
+    if topic is None:
+        return
+    places = [(topic.topic_id, number) for number in range(topic.partitions)]
+    for group in core.groups.values():
+        modern = group.modern
+        if modern is None:
+            continue
+        if any(place in modern.owners for place in places) or any(topic.topic_id in t for t in modern.target.values()):
+            core.out.announce(group.group_id, MembersChanged(member_ids=None))
 
 
 def look_at_topics(change: Change) -> None:

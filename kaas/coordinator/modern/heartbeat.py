@@ -188,6 +188,7 @@ def note_subscription(change: Change, before: Member, after: Member) -> None:
             "instance_id": after.instance_id,
             "before": list(before.topics),
             "after": list(after.topics),
+            "regex": after.regex,
         }
         grow(change, Cause(kind="subscription_changed", member_id=after.member_id, detail=detail))
 

@@ -77,13 +77,16 @@ def resolved(core: Core, event: RegexesResolved, now_ms: int) -> None:
     modern.matching = False
     change = Change(core, group, now_ms)
     came: list[str] = []
+    changed: list[str] = []
     for pattern, topics in event.topics.items():
         known = modern.regexes.get(pattern)
         if pattern not in modern.patterns or (known is not None and known.topics == topics):
             continue
         change.resolve(pattern, ResolvedRegex(topics, core.wall_ms(now_ms)))
         before = () if known is None else known.topics
-        came += sorted({*topics} ^ {*before})
+        differ = sorted({*topics} ^ {*before})
+        came += differ
+        changed += [pattern] if differ else []
     if came:
-        grow(change, Cause(kind="topic_changed", detail={"topics": sorted({*came})}))
+        grow(change, Cause(kind="topic_changed", detail={"topics": sorted({*came}), "patterns": changed}))
     change.close()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.conformance.clients.harness.build import Builder
 from tests.conformance.clients.harness.context import Context, Failure, Skipped
-from tests.conformance.clients.harness.wire import CONSUMER_GROUP_HEARTBEAT, Broker, BrokerError
+from tests.conformance.clients.harness.wire import Broker, BrokerError
 
 LONGEST_REASON = 900
 CONSUMER_SESSION = "group.consumer.session.timeout.ms"
@@ -83,7 +83,6 @@ class Run:
         self.jobs = jobs
         self.slack = slack
         self.consumer_session_s = consumer_session_s or self._reported_session_s()
-        self.serves_modern = self.broker.serves(CONSUMER_GROUP_HEARTBEAT)
         self._printing = threading.Lock()
         self._stopping = threading.Event()
         self._programs, self._missing, self._broken = {}, {}, {}
@@ -116,8 +115,6 @@ class Run:
         return verdict
 
     def _judge(self, row):
-        if row.modern and not self.serves_modern:
-            return SKIP, "this broker does not serve KIP-848 groups"
         for client in row.needs:
             if client in self._missing:
                 return SKIP, self._missing[client]

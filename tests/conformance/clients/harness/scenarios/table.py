@@ -13,7 +13,7 @@ each, one = TABLE.for_clients, TABLE.add
 # membership
 each("split", groups.split, "java librdkafka franz-go kafka-go kafkajs kafka-python aiokafka", 90)
 each("split", groups.split, "java.consumer franz-go.consumer", 90)
-each("crowd", groups.crowd, "librdkafka kafka-python aiokafka", 150)
+each("crowd", groups.crowd, "librdkafka kafka-python aiokafka librdkafka.consumer", 150)
 each("transform", records.transform, "java librdkafka", 120)
 each("freeze", groups.freeze, "java librdkafka franz-go kafkajs kafka-python java.consumer", 90)
 THREE = "java librdkafka franz-go"
@@ -22,7 +22,7 @@ one("mixed.range", groups.mixed, THREE, 120, clients=THREE, assignor="range", pa
 one("mixed.cooperative", groups.mixed, FIVE, 120, clients=FIVE, assignor="cooperative-sticky", partitions=10)
 UNIFORM = {"assignor": "uniform", "protocol": "consumer"}
 one("mixed.consumer", groups.mixed, THREE, 120, clients=THREE, partitions=6, **UNIFORM)
-each("migrate", groups.migrate, "java franz-go", 120, modern=True)
+each("migrate", groups.migrate, "java franz-go", 120)
 each("held", groups.held, "java.consumer")
 each("static", groups.static, "java librdkafka franz-go sarama aiokafka librdkafka.consumer")
 each("twins", groups.twins, "java sarama kafka-python")
@@ -53,7 +53,7 @@ one("tool.describe.classic", tools.describe, "java tools", 90)
 one("tool.describe.consumer", tools.describe, "java tools", 90, protocol="consumer")
 one("tool.reset", tools.reset, "java tools", 90)
 one("tool.delete", tools.delete, "java tools", 90)
-one("tool.groups", tools.groups, "java tools", modern=True)
+one("tool.groups", tools.groups, "java tools")
 one("tool.topics", tools.topics, "tools")
 one("tool.get-offsets", tools.get_offsets, "java tools")
 one("tool.performance", tools.performance, "tools")
