@@ -82,6 +82,10 @@ class Change:
         self._targets |= {member_id: share for member_id, share in target.items() if before.get(member_id) != share}
         self.group.set_target(target, self.group.epoch, assignor)
 
+    def give_nothing(self, member_id: str) -> None:
+        """The target as it is has nothing for a member that was not there when it was made."""
+        self.group.target[member_id] = self._targets[member_id] = {}
+
     def resolve(self, pattern: str, resolved: ResolvedRegex | None) -> None:
         """What a pattern matches; null: nobody has it any more."""
         if resolved is not None:

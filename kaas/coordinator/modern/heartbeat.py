@@ -15,7 +15,7 @@ from __future__ import annotations
 import msgspec
 
 from kaas.coordinator import timers
-from kaas.coordinator.announcements import Cause, SubscriptionChanged
+from kaas.coordinator.announcements import Cause, MembersChanged, SubscriptionChanged
 from kaas.coordinator.answers import ConsumerHeartbeatAnswer
 from kaas.coordinator.core import Core
 from kaas.coordinator.events import ConsumerHeartbeat
@@ -111,7 +111,8 @@ def admit(change: Change, event: ConsumerHeartbeat) -> None:
 
 
 def newcomer(change: Change, event: ConsumerHeartbeat) -> None:
-    """Somebody who was not in the group before."""
+    """Somebody who was not in the group before. One who subscribes to nothing that is known takes nothing from anybody, so
+    there is no new epoch for it."""
     member = Member(
         member_id=event.member_id or event.fresh_id,
         client_id=event.client_id,
@@ -122,8 +123,12 @@ def newcomer(change: Change, event: ConsumerHeartbeat) -> None:
     member = told(member, event)
     change.put(member)
     change.announce("member_joined", member)
-    detail = {"client_id": member.client_id, "instance_id": member.instance_id}
-    grow(change, Cause(kind="member_joined", member_id=member.member_id, detail=detail))
+    if change.group.epoch == 0 or member.topics or member.regex in change.group.regexes:
+        detail = {"client_id": member.client_id, "instance_id": member.instance_id}
+        grow(change, Cause(kind="member_joined", member_id=member.member_id, detail=detail))
+    else:
+        change.give_nothing(member.member_id)
+        look_at_topics(change)
     finish(change, member, member, event)
 
 
@@ -171,6 +176,7 @@ def progress(change: Change, member: Member, event: ConsumerHeartbeat) -> None:
     after = told(member, event)
     if after is not member:
         change.put(after)
+        change.core.out.announce(change.group.group_id, MembersChanged(member_ids=(after.member_id,)))
         note_subscription(change, member, after)
     look_at_topics(change)
     finish(change, member, after, event)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from kaas.coordinator.modern.group import Member, ModernGroup, ResolvedRegex
+from kaas.coordinator.modern.group import Member, ModernGroup, ResolvedRegex, keys_of
 from kaas.coordinator.records import ConsumerGroupChanged
 from kaas.coordinator.topics import Partitions
 
@@ -83,7 +83,6 @@ def restored_group(group_id: str, stored: StoredGroup, wall_offset_ms: int) -> M
         metadata_hash=stored.metadata_hash,
         target_epoch=stored.target_epoch,
         target_assignor=stored.target_assignor,
-        target=dict(stored.targets),
         regexes=dict(stored.regexes),
         state_since_ms=stored.at - wall_offset_ms,
     )
@@ -93,6 +92,11 @@ def restored_group(group_id: str, stored: StoredGroup, wall_offset_ms: int) -> M
             group.remove(holder.member_id)
         group.put(member)
     group.gained.clear()  # since when is not stored
+    group.target = undisputed_targets(group, stored)
+    told = {member_id: stored.targets.get(member_id, {}) for member_id in stored.members}
+    if group.members != stored.members or group.target != told or not stored.targets.keys() <= told.keys():
+        group.unsaved = True  # a record was lost: the next one says everything
+        group.epoch += 1  # and the next target is made of what there is
     return group
 
 
@@ -114,6 +118,12 @@ def undisputed(members: dict[str, Member]) -> list[Member]:
         )
         for member in members.values()
     ]
+
+
+def undisputed_targets(group: ModernGroup, stored: StoredGroup) -> dict[str, Partitions]:
+    """What each member is to hold, every partition with one of them. Who is not named is to hold nothing."""
+    holders = {key: member_id for member_id, share in stored.targets.items() for key in keys_of(share)}
+    return {member_id: held_by(member_id, stored.targets.get(member_id, {}), holders) for member_id in group.members}
 
 
 def held_by(member_id: str, partitions: Partitions, holders: dict[tuple[bytes, int], str]) -> Partitions:

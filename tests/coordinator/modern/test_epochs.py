@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kaas.coordinator.announcements import PartitionsChanged, RebalanceStarted
+from kaas.coordinator.announcements import MembersChanged, PartitionsChanged, RebalanceStarted
 from kaas.coordinator.modern.epochs import metadata_hash
 from kaas.coordinator.topics import Topic, Topics
 from tests.support.consumers import Consumers
@@ -121,3 +121,13 @@ def test_the_number_of_topics_differs_when_one_of_them_does():
     topics.put(Topic("t", b"3" * 16, 2))
     seen.add(metadata_hash(topics, names))
     assert len(seen) == 4 and all(-(2**63) <= one < 2**63 for one in seen)
+
+
+def test_a_topic_that_goes_changes_what_is_shown_of_who_reads_it():
+    consumers = Consumers(t=1, u=1)
+    consumers.joined("t")
+    consumers.announced.clear()
+    consumers.drops("u")
+    assert consumers.heard(MembersChanged) == []
+    consumers.drops("t")
+    assert len(consumers.heard(MembersChanged)) == 1

@@ -6,7 +6,13 @@ import random
 
 import pytest
 
-from kaas.coordinator.announcements import MemberChange, RebalanceCompleted, RebalanceStarted, SubscriptionChanged
+from kaas.coordinator.announcements import (
+    MemberChange,
+    MembersChanged,
+    RebalanceCompleted,
+    RebalanceStarted,
+    SubscriptionChanged,
+)
 from kaas.coordinator.events import ConsumerHeartbeat
 from tests.support.consumers import Consumer, Consumers
 from tests.support.groups import GROUP
@@ -304,3 +310,27 @@ def steady(member: Consumer) -> ConsumerHeartbeat:
         client_id="client",
         client_host="/10.0.0.1",
     )
+
+
+def test_a_newcomer_who_subscribes_to_nothing_that_is_known_makes_no_epoch():
+    """It takes nothing from anybody. Apache tells it the epoch that there is."""
+    consumers = Consumers(t=2)
+    a = consumers.joined("t")
+    idle, waits = consumers.joined(), consumers.joined(regex="u.*")
+    assert [(m.epoch, m.told, m.held) for m in (idle, waits)] == [(1, True, {})] * 2
+    assert consumers.seen == ("Stable", 1, 1) and consumers.modern.target[idle.id] == {}
+    idle.beats(topics=("t",))
+    assert consumers.seen == ("Reconciling", 2, 2)
+    consumers.reconcile(a, idle, waits)
+
+
+def test_everything_that_is_shown_of_a_member_is_announced():
+    consumers = Consumers(t=1)
+    a = consumers.joined("t")
+    for said in ({"assignor": "range"}, {"rack_id": "r"}, {"rebalance_timeout_ms": 9_000}, {"regex": "u"}):
+        consumers.announced.clear()
+        a.beats(**said)
+        assert [what.member_ids for what in consumers.heard(MembersChanged)] == [(a.id,)], said
+    consumers.announced.clear()
+    a.beats(rebalance_timeout_ms=9_000)
+    assert consumers.heard(MembersChanged) == []

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from kaas.coordinator.announcements import RebalanceStarted
 from kaas.coordinator.effects import ResolveRegexes
+from kaas.coordinator.events import RegexesResolved
 from kaas.coordinator.modern import patterns
 from kaas.coordinator.modern.group import Member, ModernGroup, ResolvedRegex
 from kaas.coordinator.modern.patterns import REST_MS, after_heartbeat
 from kaas.coordinator.topics import Topic
+from tests.support.consumers import Consumers
 from tests.support.groups import GROUP, Groups
 
 REFRESH_MS = 600_000
@@ -113,3 +116,73 @@ def test_a_group_that_was_brought_back_looks_anew():
 
 def test_who_asks_says_what_may_be_seen():
     assert World("a").beats(may_describe=str.isupper) == ("a",)
+
+
+# What they match
+
+
+def test_what_a_pattern_matches_makes_an_epoch_and_adds_to_the_names():
+    consumers = Consumers(t=1, u=1, v=1)
+    a = consumers.joined("t", regex="[uv]")
+    assert (a.epoch, a.held) == (1, {"t": (0,)})
+    consumers.matches("[uv]", "u", "v")
+    a.acks()
+    assert (a.epoch, a.held) == (2, {"t": (0,), "u": (0,), "v": (0,)})
+    cause = consumers.heard(RebalanceStarted)[-1].cause
+    assert (cause.kind, cause.detail) == ("topic_changed", {"topics": ["u", "v"], "patterns": ["[uv]"]})
+    a.beats(regex="")
+    assert a.held == {"t": (0,)}
+
+
+def test_a_topic_that_comes_for_a_pattern_is_the_cause():
+    consumers = Consumers(t1=1, t3=1)
+    a = consumers.joined(regex="t.")
+    consumers.matches("t.", "t1", "t3")
+    consumers.reconcile(a)
+    consumers.topic("t2", 1)
+    consumers.matches("t.", "t1", "t2")
+    cause = consumers.heard(RebalanceStarted)[-1].cause
+    assert (cause.kind, cause.detail) == ("topic_changed", {"topics": ["t2", "t3"], "patterns": ["t."]})
+
+
+def test_a_pattern_that_matches_nothing_makes_no_epoch():
+    consumers = Consumers(t=1)
+    a = consumers.joined("t", regex="x")
+    consumers.matches("x")
+    a.beats()
+    assert (consumers.seen, consumers.modern.regexes["x"].topics) == (("Stable", 1, 1), ())
+
+
+def test_a_pattern_that_another_member_has_is_known_already():
+    consumers = Consumers(t=1, u=1)
+    a = consumers.joined(regex="u")
+    consumers.matches("u", "u")
+    a.acks()
+    b = consumers.joined(regex="u")
+    assert (b.epoch, consumers.seen[1:]) == (3, (3, 3))
+    assert [effect for effect in consumers.core.out.take() if isinstance(effect, ResolveRegexes)] == []
+
+
+def test_what_nobody_asks_for_any_more_is_not_taken():
+    consumers = Consumers(t=1)
+    a = consumers.joined("t", regex="t")
+    a.beats(regex="")
+    consumers.matches("t", "t")
+    a.beats()
+    assert (consumers.modern.regexes, consumers.modern.matching) == ({}, False)
+
+
+def test_what_could_not_be_matched_stays_as_it_was():
+    consumers = Consumers(t=1)
+    a = consumers.joined(regex="t")
+    consumers.matches("t", "t")
+    a.acks()
+    consumers.modern.matching = True
+    consumers.submit(RegexesResolved(group_id=GROUP, topics={}))
+    assert (consumers.modern.matching, consumers.modern.regexes["t"].topics) == (False, ("t",))
+
+
+def test_an_answer_for_a_group_that_is_not_there_is_nothing():
+    consumers = Consumers(t=1)
+    consumers.submit(RegexesResolved(group_id="gone", topics={"t": ("t",)}))
+    assert consumers.core.groups == {}

@@ -75,7 +75,8 @@ def test_a_group_comes_back_with_its_members_epochs_and_owners():
     )
     assert (found.epoch, found.target_epoch, found.target_assignor, found.metadata_hash) == (2, 2, "uniform", 99)
     assert list(found.members.values()) == [static, classic]
-    assert (found.instances, found.target) == ({"i": "a"}, {"a": {T: (0,)}})
+    assert (found.instances, found.target) == ({"i": "a"}, {"a": {T: (0,)}, "k": {}})
+    assert not found.unsaved
     assert found.owners == {(T, 0): "a", (T, 1): "a", (U, 0): "a"}
     assert found.state_since_ms == 7_000 - WALL_OFFSET_MS
 
@@ -89,6 +90,23 @@ def test_of_two_who_hold_a_partition_the_later_one_keeps_it():
         assert found.members["b"] == after
         assert found.members["a"] == msgspec.structs.replace(before, assigned={U: (0,)}, revoking={})
         assert found.owners == {(T, 0): "b", (T, 1): "b", (U, 0): "a"}
+
+
+def test_a_group_that_a_lost_record_has_left_torn_is_stored_whole_and_gets_another_target():
+    """Else who is dropped here would be back after the next restart, and a target that is of no epoch would be gone for."""
+    other = member("b", assigned={T: (0,)}, epoch=2)
+    rows = [member("a", assigned={T: (0,)}, epoch=1), other]
+    torn = [
+        picture(changed(2, members=rows)),
+        picture(changed(2, members=[other], targets={"b": {T: (0,)}, "gone": {T: (1,)}})),
+        picture(changed(2, members=[member("a"), other], targets={"a": {T: (0,)}, "b": {T: (0, 1)}})),
+    ]
+    for stored in torn:
+        found = restored_group("g", stored, WALL_OFFSET_MS)
+        assert (found.unsaved, found.epoch, found.target_epoch) == (True, 3, 2)
+        found.check()
+    whole = picture(changed(2, members=[other], targets={"b": {T: (0,)}}))
+    assert not restored_group("g", whole, WALL_OFFSET_MS).unsaved
 
 
 @given(st.lists(changes, min_size=1, max_size=8))
