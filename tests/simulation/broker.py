@@ -12,22 +12,38 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kaas.broker.regexes import matches
 from kaas.coordinator import records, replay
-from kaas.coordinator.announcements import StateChanged
-from kaas.coordinator.answers import CommitAnswer, JoinAnswer, SyncAnswer
+from kaas.coordinator.announcements import Announcement, StateChanged
+from kaas.coordinator.answers import CommitAnswer, ConsumerHeartbeatAnswer, JoinAnswer, SyncAnswer
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.config import CoordinatorConfig
 from kaas.coordinator.coordinator import Coordinator
-from kaas.coordinator.effects import Announce, CancelTimer, Effect, Persist, Reply, SetTimer
-from kaas.coordinator.events import ClockMoved, Event, Loaded, TimerExpired, Unload, WriteFailed, Written
+from kaas.coordinator.effects import Announce, CancelTimer, Effect, Persist, Reply, ResolveRegexes, SetTimer
+from kaas.coordinator.events import (
+    ClockMoved,
+    ConsumerHeartbeat,
+    Event,
+    Loaded,
+    RegexesResolved,
+    TimerExpired,
+    TopicKnown,
+    Unload,
+    WriteFailed,
+    Written,
+)
 from kaas.coordinator.group import Group, new_group
+from kaas.coordinator.modern.group import State as ModernState
 from kaas.coordinator.records import GenerationReserved, GroupStable
 from kaas.coordinator.timers import TimerKey
+from kaas.coordinator.topics import Topic
 from kaas.storage.journal import JOURNAL_FOLDER, Journal, encode_entry
 from kaas.storage.load import Loader
 from tests.simulation.calls import Call
 from tests.simulation.checkpoints import Checkpoints
 from tests.simulation.clock import Clock
+from tests.simulation.consumer_coverage import kind_of
+from tests.simulation.consumer_truth import ConsumerTruth
 from tests.simulation.coverage import Coverage
 from tests.simulation.truth import Truth
 from tests.simulation.watch import Watch
@@ -50,11 +66,13 @@ class Broker:
     """One volume and the lives of its broker. `durable` is what a restart must bring back: every written record, replayed.
 
     `outcomes` are writes that are done and not told yet, with the records of each. `moved`: groups of another broker.
+    `topics`: those that there are, by name. `matching`: patterns that wait to be matched.
     """
 
     folder: Path
     clock: Clock
     truth: Truth
+    consumer_truth: ConsumerTruth
     coverage: Coverage
     config: CoordinatorConfig
     core: Coordinator = field(init=False)
@@ -67,6 +85,8 @@ class Broker:
     parked: dict[Call, None] = field(default_factory=dict)
     durable: dict[str, Group] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
+    topics: dict[str, Topic] = field(default_factory=dict)
+    matching: deque[ResolveRegexes] = field(default_factory=deque)
     epoch: int = 0
     asking: Call | None = None
 
@@ -77,12 +97,16 @@ class Broker:
         if call.group_id in self.moved:
             return  # the shell answers that another broker coordinates the group
         group = self.core.groups.get(call.group_id)
-        state = None if group is None else State.DEAD if group.deleting else group.classic.state
+        state = None if group is None else state_of(group)
         self.parked[call] = None
         self.asking = call
+        if isinstance(call.event, ConsumerHeartbeat):
+            call.arrival = self.consumer_truth.said(call.event)
         self.submit(call.event)
         self.asking = None
-        if state is not None:
+        if isinstance(state, ModernState):
+            self.coverage.consumers.replies[state, kind_of(call.event), call.code] += 1
+        elif state is not None:
             self.coverage.replied(state, call.kind, call.code)
 
     def submit(self, event: Event) -> None:
@@ -100,6 +124,8 @@ class Broker:
         self.truth.check_offsets(group_id, group)
         if group is not None:
             check_owners(group.classic)
+            self.consumer_truth.look(group_id, group)
+            self.truth.look(group_id, group)
 
     def _carry_out(self, effect: Effect) -> None:
         if isinstance(effect, Reply):
@@ -111,11 +137,21 @@ class Broker:
         elif isinstance(effect, Persist):
             self._persist(effect)
         elif isinstance(effect, Announce):
-            group = self.core.groups.get(effect.group_id)
-            self.truth.announced(effect.group_id, effect.what, group)
-            self.watch.announced(effect.group_id, effect.what)
-            if isinstance(effect.what, StateChanged):
-                self.coverage.moved(effect.what.before, effect.what.after)
+            self._announced(effect.group_id, effect.what)
+        elif isinstance(effect, ResolveRegexes):
+            self.matching.append(effect)
+
+    def _announced(self, group_id: str, what: Announcement) -> None:
+        group = self.core.groups.get(group_id)
+        self.truth.announced(group_id, what, group)
+        self.consumer_truth.announced(group_id, what)
+        self.watch.announced(group_id, what)
+        if isinstance(what, StateChanged):
+            self._moved(group, what)
+
+    def _moved(self, group: Group | None, what: StateChanged) -> None:
+        is_modern = group is not None and group.modern is not None
+        (self.coverage.consumers if is_modern else self.coverage).moved(what.before, what.after)
 
     def _reply(self, call: Call, answer: Any) -> None:
         assert call in self.parked, f"{call.kind} was answered twice, or after its broker died"
@@ -134,6 +170,8 @@ class Broker:
         elif isinstance(answer, JoinAnswer):
             assert self.durable[call.group_id].classic.reserved >= answer.generation
             self.truth.joined(call.group_id, answer)
+        elif isinstance(answer, ConsumerHeartbeatAnswer):
+            self.consumer_truth.told(call.event, answer, call.arrival)
         elif isinstance(answer, SyncAnswer):
             stored = self.durable[call.group_id].stored
             assert isinstance(stored, GroupStable)
@@ -210,6 +248,22 @@ class Broker:
         replay.restore(group, self.clock.wall_offset_ms)
         return group
 
+    # Topics
+
+    def topic(self, topic: Topic) -> None:
+        """A topic comes, grows, or is another one under its name."""
+        self.topics[topic.name] = topic
+        self.submit(TopicKnown(topic=topic))
+
+    def match(self, *, fails: bool) -> bool:
+        """The patterns that were asked for first are matched, if there are some; that may fail."""
+        if not self.matching:
+            return False
+        asked = self.matching.popleft()
+        found = {} if fails else matches(asked.patterns, self.topics)
+        self.submit(RegexesResolved(group_id=asked.group_id, topics=found))
+        return True
+
     # Time
 
     def expire(self) -> bool:
@@ -238,9 +292,12 @@ class Broker:
         self.checkpoints.found(found)
         self._check_loaded(found.groups)
         self.submit(ClockMoved(wall_offset_ms=self.clock.wall_offset_ms))
+        for topic in self.topics.values():
+            self.submit(TopicKnown(topic=topic))
         self.core.groups = found.groups
         self.submit(Loaded())
         self.truth.loaded(self.core.groups)
+        self.consumer_truth.loaded(self.core.groups)
 
     def _check_loaded(self, groups: dict[str, Group]) -> None:
         """Nothing is lost and nothing comes back; a group that only waited for members when its files were made is blank."""
@@ -281,6 +338,7 @@ class Broker:
         self.waiting.clear()
         self.outcomes.clear()
         self.timers.clear()
+        self.matching.clear()
         for call in self.parked:
             call.lost()
         self.parked.clear()
@@ -293,3 +351,10 @@ class Broker:
                 if effect.group_id == group_id:
                     self.truth.absorb(group_id, effect.record)
         self.submit(Unload(group_id=group_id, assignment_version=self.epoch))
+
+
+def state_of(group: Group) -> State | ModernState:
+    """The state of a group, in the words of its protocol."""
+    if group.modern is not None:
+        return ModernState.DEAD if group.deleting else group.modern.state
+    return State.DEAD if group.deleting else group.classic.state

@@ -11,8 +11,8 @@ from typing import Any
 class Call:
     """One delivery of one request. `kind` is the name of its event, `seqs` are the records that it made.
 
-    `hear` is told the answer, or null when the connection broke. `code` is null while nobody has answered. A
-    request that the network delivers twice is two calls.
+    `hear` is told the answer, or null when the connection broke. `code` is null while nobody has answered. `arrival`: the
+    broker had had so many heartbeats of consumer groups when it came. A request that the network delivers twice is two calls.
     """
 
     kind: str
@@ -21,6 +21,7 @@ class Call:
     event: Any
     seqs: list[int] = field(default_factory=list)
     code: int | None = None
+    arrival: int = 0
 
     def answer(self, code: int, answer: Any) -> None:
         self.code = code

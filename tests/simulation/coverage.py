@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from kaas.coordinator.classic.states import TABLE, State
+from tests.simulation.consumer_coverage import ConsumerCoverage
 
 KINDS = ("Join", "Sync", "Heartbeat", "Leave", "Commit", "DeleteOffsets", "DeleteGroup")
 COLUMNS = {"Heartbeat": "heartbeat", "Sync": "sync", "Commit": "commit"}
@@ -19,6 +20,7 @@ class Coverage:
     replies: Counter[tuple[State, str, int | None]] = field(default_factory=Counter)
     moves: Counter[tuple[State, State]] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
+    consumers: ConsumerCoverage = field(default_factory=ConsumerCoverage)
 
     def replied(self, state: State, kind: str, code: int | None) -> None:
         self.replies[state, kind, code] += 1
@@ -36,7 +38,7 @@ class Coverage:
                 if (code not in seen) if code is not None else not seen:
                     missed.append(f"{state.value}: {kind} is {code if code is None else code.name}")
             missed += [f"{state.value} to {exit.value}" for exit in row.exits if not self.moves[state, exit]]
-        return missed
+        return missed + self.consumers.missed()
 
     def table(self) -> str:
         """For people: requests by state with their codes, then transitions, then what else happened."""
@@ -48,6 +50,7 @@ class Coverage:
         for before in State:
             counts = [self.moves[before, after] or "" for after in State]
             lines.append(f"{before.value:22}" + "".join(f"{count:>22}" for count in counts))
+        lines += ["", self.consumers.table()]
         lines += ["", "   ".join(f"{what} {count}" for what, count in sorted(self.other.items()))]
         return "\n".join(lines)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from kaas.coordinator.events import Join
+from kaas.coordinator.events import ConsumerHeartbeat, Join
 from tests.simulation.calls import Call
 
 NEAR = 6
@@ -27,7 +27,7 @@ class Network:
 
     def send(self, ask: Callable[[Call], None], call: Call) -> None:
         """A request sets out. A lost one is never heard of again: its client must lose patience."""
-        if self.dice.random() < self.doubling:
+        if self.dice.random() < self.doubling and may_come_twice(call.event):
             twin = Call(kind=call.kind, group_id=call.group_id, hear=lambda answer: None, event=again(call.event))
             self._put(ask, twin)
         self._put(ask, call)
@@ -49,6 +49,12 @@ class Network:
             return False
         self.messages.pop(self.dice.randrange(min(NEAR, len(self.messages))))()
         return True
+
+
+def may_come_twice(event: Any) -> bool:
+    """Whoever sends a request again has missed the answer. A member of a consumer group says everything then, so a heartbeat
+    that does not cannot come twice."""
+    return not isinstance(event, ConsumerHeartbeat) or event.epoch == 0 or event.rebalance_timeout_ms != -1
 
 
 def again(event: Any) -> Any:

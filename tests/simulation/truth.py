@@ -122,6 +122,12 @@ class Truth:
             leader = known.leaders.setdefault(answer.generation, answer.leader)
             assert leader == answer.leader, f"{group_id!r}: {leader} and {answer.leader} lead {answer.generation}"
 
+    def look(self, group_id: str, group: Group) -> None:
+        """A group that became one of consumers counts anew when it is classic again."""
+        if group.modern is not None:
+            self.generations.pop(group_id, None)
+            self.unled.pop(group_id, None)
+
     def check_led(self) -> None:
         """Whenever a generation is given out, somebody is told to lead it."""
         assert not self.unled, f"nobody leads {self.unled}"
@@ -130,7 +136,9 @@ class Truth:
         """After a start: what was given out is spent, and groups that are not there gave out nothing."""
         for group_id, known in list(self.generations.items()):
             group = groups.get(group_id)
-            if group is None:
+            if group is not None and group.modern is not None:
+                del self.generations[group_id]
+            elif group is None:
                 assert not known.highest, f"{group_id!r} gave out {known.highest} and is not there"
                 del self.generations[group_id]
             else:

@@ -63,7 +63,8 @@ class Watch:
 def differing(before: Any, after: Any) -> list[Any]:
     """The parts of two views that are not the same."""
     (header_before, members_before), (header_after, members_after) = before, after
-    fields = [(name, header_before[name], header_after[name]) for name in header_before]
+    names = {**header_before, **header_after}
+    fields = [(name, header_before.get(name), header_after.get(name)) for name in names]
     pairs = [*fields, *zip(("member" for _ in members_after), members_before, members_after, strict=False)]
     return [pair for pair in pairs if pair[1] != pair[2]]
 

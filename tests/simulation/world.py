@@ -12,21 +12,27 @@ from pathlib import Path
 
 from kaas.coordinator.config import CoordinatorConfig
 from kaas.coordinator.events import ClockMoved, PartitionsAdded, TopicDeleted
+from kaas.coordinator.modern.group import State
+from kaas.coordinator.topics import Topic
 from tests.simulation.broker import Broker
 from tests.simulation.calls import Call
 from tests.simulation.clients import STRATEGIES, Consumer
 from tests.simulation.clock import Clock
+from tests.simulation.consumer_members import ASSIGNORS, OUT, PATTERNS, ConsumerMember
+from tests.simulation.consumer_truth import ConsumerTruth
 from tests.simulation.coverage import Coverage
 from tests.simulation.network import Network
 from tests.simulation.operators import Operator
 from tests.simulation.truth import Truth
 
 GROUPS = ("alpha", "beta", "gamma", "a/b")
-PEOPLE = 20
+CONSUMER_GROUPS = ("delta", "epsilon", "d/e")
+PEOPLE = 30
 ERA = 1_500
 RETENTION_MS = 120_000
 CALM_MS = 600_000
 STEP_MS = 40
+SETTLING_ROUNDS = 120
 
 
 class World:
@@ -39,10 +45,12 @@ class World:
         self.topics = {"t": 3, "u": 2, "v": 4}
         self.network = Network(self.dice)
         truth = Truth(self.clock, RETENTION_MS)
-        self.broker = Broker(folder, self.clock, truth, self.coverage, self._config())
+        self.broker = Broker(folder, self.clock, truth, ConsumerTruth(), self.coverage, self._config())
         self.broker.start()
+        for name in self.topics:
+            self._make(name)
         self.operator = Operator(self, GROUPS)
-        self.people: list[Consumer] = []
+        self.people: list[Consumer | ConsumerMember] = []
         self.events = 0
         self.acts: tuple[Callable[[], bool], ...] = ()
         self.weights: tuple[float, ...] = ()
@@ -86,6 +94,7 @@ class World:
             self._topic_changes: dice.choice((0.02, 0.2)),
             self._clock_jumps: 0.03,
             self._group_moves: dice.choice((0, 0.05)),
+            self._match: 4,
         }
         self.acts, self.weights = tuple(likely), tuple(likely.values())
 
@@ -124,7 +133,25 @@ class World:
             self.dice.choice(self.people).dead = True  # vanishes without a word
         return True
 
-    def _newcomer(self) -> Consumer:
+    def _newcomer(self) -> Consumer | ConsumerMember:
+        return self._new_consumer() if self.dice.random() < 0.55 else self._new_member()
+
+    def _new_member(self) -> ConsumerMember:
+        dice = self.dice
+        number = dice.randrange(5)
+        return ConsumerMember(
+            lives=self,
+            name=f"client-{number}",
+            group_id=dice.choice(CONSUMER_GROUPS),
+            member_id=f"{dice.getrandbits(64):016x}",
+            instance_id=f"i{number}" if dice.random() < 0.4 else None,
+            rebalance_timeout_ms=dice.choice((5_000, 20_000)),
+            topics=tuple(sorted(dice.sample(sorted(self.topics), dice.randint(0, 2)))),
+            pattern=dice.choice(PATTERNS),
+            assignor=dice.choice(ASSIGNORS),
+        )
+
+    def _new_consumer(self) -> Consumer:
         dice = self.dice
         number = dice.randrange(5)
         static = dice.random() < 0.4
@@ -144,13 +171,26 @@ class World:
 
     def _topic_changes(self) -> bool:
         topic = self.dice.choice(sorted(self.topics))
-        if self.dice.random() < 0.7:
+        known = self.broker.topics.get(topic)
+        if known is None:
+            self._make(topic)
+        elif self.dice.random() < 0.7:
             self.topics[topic] = min(self.topics[topic] + 1, 8)
+            self.broker.topic(Topic(topic, known.topic_id, self.topics[topic]))
             self.broker.submit(PartitionsAdded(topic=topic))
         else:
             self.topics[topic] = 2
+            del self.broker.topics[topic]
             self.broker.submit(TopicDeleted(topic=topic))
+            if self.dice.random() < 0.5:
+                self._make(topic)
         return True
+
+    def _make(self, topic: str) -> None:
+        self.broker.topic(Topic(topic, self.dice.randbytes(16), self.topics[topic]))
+
+    def _match(self) -> bool:
+        return self.broker.match(fails=self.dice.random() < 0.1)
 
     def _clock_jumps(self) -> bool:
         """Between two writes, so that it is clear which time a commit has."""
@@ -183,6 +223,10 @@ class World:
         return CoordinatorConfig(
             initial_rebalance_delay_ms=self.dice.choice((0, 0, 3_000)),
             max_size=self.dice.choice((3, 100, 100)),
+            consumer_max_size=self.dice.choice((3, 100, 100)),
+            consumer_session_timeout_ms=self.dice.choice((6_000, 10_000, 30_000)),
+            consumer_heartbeat_interval_ms=1_000,
+            consumer_regex_refresh_interval_ms=self.dice.choice((15_000, 600_000)),
             new_member_join_timeout_ms=self.dice.choice((20_000, 300_000)),
             offsets_retention_ms=RETENTION_MS,
             offsets_retention_check_interval_ms=20_000,
@@ -204,6 +248,48 @@ class World:
         self.broker.check_durable()
         while self.network.deliver():
             pass
+        self._settle_consumers()
+
+    def _settle_consumers(self) -> None:
+        """The network and the disk are good, and members only say that they live: every consumer group becomes Stable."""
+        self.network.loss = self.network.doubling = 0
+        self.broker.stop()
+        self.broker.start()
+        for _ in range(SETTLING_ROUNDS):
+            self._calm_round()
+            if self._is_settled():
+                return
+        late = [member for member in self._members() if not self._has_its_share(member)]
+        groups = {name: group.modern for name, group in self.broker.core.groups.items() if group.modern is not None}
+        raise AssertionError(f"never settled: {late} of {groups}")
+
+    def _members(self) -> list[ConsumerMember]:
+        return [person for person in self.people if isinstance(person, ConsumerMember) and not person.dead]
+
+    def _calm_round(self) -> None:
+        for member in self._members():
+            member.act_calmly()
+        while self.network.deliver():
+            self.broker.settle()
+        while self.broker.match(fails=False):
+            self.broker.settle()
+        self.clock.now_ms += 1_000
+        while self.broker.expire():
+            self.broker.settle()
+
+    def _is_settled(self) -> bool:
+        groups = {name: group.modern for name, group in self.broker.core.groups.items() if group.modern is not None}
+        if any(group.state not in (State.STABLE, State.EMPTY) for group in groups.values()):
+            return False
+        return all(self._has_its_share(member) for member in self._members())
+
+    def _has_its_share(self, member: ConsumerMember) -> bool:
+        """What the member reads is what the group says that it is to read."""
+        whole = self.broker.core.groups.get(member.group_id)
+        group = None if whole is None else whole.modern
+        if member.stage == OUT or group is None or member.member_id not in group.members:
+            return False
+        return member.holds == group.members[member.member_id].assigned == group.target[member.member_id]
 
     def close(self) -> None:
         self.broker.stop()
