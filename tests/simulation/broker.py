@@ -66,7 +66,7 @@ class Broker:
     """One volume and the lives of its broker. `durable` is what a restart must bring back: every written record, replayed.
 
     `outcomes` are writes that are done and not told yet, with the records of each. `moved`: groups of another broker.
-    `topics`: those that there are, by name. `matching`: patterns that wait to be matched.
+    `consumer_groups`: groups that spoke KIP-848 when something was announced of them last. `topics`: those that there are, by name. `matching`: patterns that wait to be matched.
     """
 
     folder: Path
@@ -85,6 +85,7 @@ class Broker:
     parked: dict[Call, None] = field(default_factory=dict)
     durable: dict[str, Group] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
+    consumer_groups: set[str] = field(default_factory=set)
     topics: dict[str, Topic] = field(default_factory=dict)
     matching: deque[ResolveRegexes] = field(default_factory=deque)
     epoch: int = 0
@@ -146,12 +147,11 @@ class Broker:
         self.truth.announced(group_id, what, group)
         self.consumer_truth.announced(group_id, what)
         self.watch.announced(group_id, what)
+        if group is not None:
+            (self.consumer_groups.discard if group.modern is None else self.consumer_groups.add)(group_id)
         if isinstance(what, StateChanged):
-            self._moved(group, what)
-
-    def _moved(self, group: Group | None, what: StateChanged) -> None:
-        is_modern = group is not None and group.modern is not None
-        (self.coverage.consumers if is_modern else self.coverage).moved(what.before, what.after)
+            coverage = self.coverage.consumers if group_id in self.consumer_groups else self.coverage
+            coverage.moved(what.before, what.after)
 
     def _reply(self, call: Call, answer: Any) -> None:
         assert call in self.parked, f"{call.kind} was answered twice, or after its broker died"

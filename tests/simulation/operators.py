@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kaas.coordinator import queries
 from kaas.coordinator.coordinator import Coordinator
 from kaas.coordinator.events import (
     Commit,
@@ -29,9 +28,10 @@ NOTHING = encode_assignment(Assignment(version=0, partitions={}))
 class Operator:
     """Acts on groups as they are described at the moment."""
 
-    def __init__(self, lives: Lives, groups: tuple[str, ...]) -> None:
+    def __init__(self, lives: Lives, groups: tuple[str, ...], consumer_groups: tuple[str, ...]) -> None:
         self.lives = lives
-        self.groups = groups
+        self.groups = (*groups, *consumer_groups)
+        self.consumer_groups = consumer_groups
 
     def act(self, core: Coordinator, dice: random.Random) -> None:
         group_id = dice.choice(self.groups)
@@ -44,13 +44,13 @@ class Operator:
 
     def _remove(self, core: Coordinator, group_id: str, dice: random.Random) -> None:
         """One member, or all, by instance id where they have one."""
-        members = queries.describe_group(core, group_id).members
+        members = members_of(core, group_id)
         if not members:
             return
         chosen = members if dice.random() < 0.3 else (dice.choice(members),)
         rows = tuple(
-            Leaving(member_id="" if m.instance_id is not None else m.member_id, instance_id=m.instance_id)
-            for m in chosen
+            Leaving(member_id="" if instance_id is not None else member_id, instance_id=instance_id)
+            for member_id, instance_id in chosen
         )
         self._ask(Leave, group_id, members=(*rows, Leaving(member_id="stranger", instance_id=None)))
 
@@ -71,11 +71,10 @@ class Operator:
 
     def _nonsense(self, core: Coordinator, group_id: str, dice: random.Random) -> None:
         """Requests of members that are no more, of other generations, with other protocols."""
-        members = queries.describe_group(core, group_id).members
-        who = dice.choice(["stranger", "", *(m.member_id for m in members)])
+        who = dice.choice(["stranger", "", *(member_id for member_id, _ in members_of(core, group_id))])
         instance = dice.choice([None, None, "i0", "i9"])
         generation = dice.randrange(-1, 30)
-        kind = dice.choice((Heartbeat, Sync, Commit, Join))
+        kind = dice.choice((Heartbeat, Sync, Commit, Join)[: 3 if group_id in self.consumer_groups else 4])
         if kind is Join:
             self._ask(
                 Join,
@@ -98,3 +97,12 @@ class Operator:
         elif kind is Commit:
             more = {"rows": ()}
         self._ask(kind, group_id, generation=generation, member_id=who, instance_id=instance, **more)
+
+
+def members_of(core: Coordinator, group_id: str) -> list[tuple[str, str | None]]:
+    """Ids and instance ids, in a group of either protocol."""
+    group = core.groups.get(group_id)
+    if group is None:
+        return []
+    members = group.classic.members if group.modern is None else group.modern.members
+    return [(member.member_id, member.instance_id) for member in members.values()]

@@ -49,7 +49,7 @@ class World:
         self.broker.start()
         for name in self.topics:
             self._make(name)
-        self.operator = Operator(self, GROUPS)
+        self.operator = Operator(self, GROUPS, CONSUMER_GROUPS)
         self.people: list[Consumer | ConsumerMember] = []
         self.events = 0
         self.acts: tuple[Callable[[], bool], ...] = ()
