@@ -12,7 +12,7 @@ from collections import Counter
 
 from kaas.consumer.connection import Connection
 from kaas.wire.apis import CREATE_TOPICS, DESCRIBE_GROUPS, FIND_COORDINATOR, INIT_PRODUCER_ID, LIST_OFFSETS
-from tests.conformance.differential.player import Difference, Twins
+from tests.conformance.differential.player import CLASSIC, Difference, Kind, Twins
 from tests.conformance.differential.steps import OTHER_TOPIC, PARTITIONS, SESSION_MS, TOPIC
 
 AT_A_TIME = 8
@@ -76,14 +76,14 @@ class Report:
         return "\n".join([*lines, *map(str, self.differences)])
 
 
-async def compare(apache: str, ours: str, seeds: range, stop_after: int = 10) -> Report:
+async def compare(apache: str, ours: str, seeds: range, kind: Kind = CLASSIC, stop_after: int = 10) -> Report:
     """Play a sequence for each seed. Ends early after so many differences."""
     await asyncio.gather(prepare(apache), prepare(ours))
     report, left, run = Report(), iter(seeds), f"{time.time_ns():x}"
     doubtful: list[Difference] = []
 
     async def some() -> None:
-        twins = Twins(apache, ours)
+        twins = Twins(apache, ours, kind)
         for seed in left:
             difference = await twins.play(seed, f"differential-{run}-{seed}")
             report.sequences += 1
@@ -96,7 +96,7 @@ async def compare(apache: str, ours: str, seeds: range, stop_after: int = 10) ->
         await twins.close()
 
     await asyncio.gather(*(some() for _ in range(AT_A_TIME)))
-    await _judge(doubtful, report, Twins(apache, ours, PATIENCE), run)
+    await _judge(doubtful, report, Twins(apache, ours, kind, PATIENCE), run)
     return report
 
 

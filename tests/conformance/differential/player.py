@@ -11,13 +11,18 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from kaas.consumer.connection import Connection, Disconnected
-from kaas.wire.apis import DESCRIBE_GROUPS
+from kaas.wire.apis import METADATA
+from tests.conformance.differential.consumer_requests import ConsumerTranslator
+from tests.conformance.differential.consumer_steps import DESCRIBE as DESCRIBE_CONSUMERS
+from tests.conformance.differential.consumer_steps import ConsumerScript
 from tests.conformance.differential.excuses import excuse, pinned
-from tests.conformance.differential.requests import APIS, READS, Client, Translator
+from tests.conformance.differential.requests import READS, Client, Translator
 from tests.conformance.differential.steps import CLIENTS, Script, Step
 
 GLANCE_S = 0.03
@@ -25,11 +30,34 @@ GLANCE_S = 0.03
 MAY_PARK = frozenset({"join", "sync"})
 CATCH_UP_S = 15.0
 """How long one side may be behind the other: a JVM that has just started, on a machine that does other things as well."""
-DESCRIBED_VERSION = 5
-DESCRIBE = Step(what="describe", client=0, version=DESCRIBED_VERSION)
 LONG_RUN = re.compile(r"(x{20})x+")
 PARKED, CLOSED = "parked", "closed the connection"
 EMPTY, DEAD, JOINING = "Empty", "Dead", "PreparingRebalance"
+
+
+Topics = dict[UUID, str]
+"""Names by the ids that a broker gave them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of sequences: how one is made of a seed, how it is told to a broker, and how an operator looks at the group."""
+
+    script: Callable[[int], Script | ConsumerScript]
+    translator: Callable[[str, Topics], Translator]
+    describe: Step
+
+
+CLASSIC = Kind(
+    script=Script,
+    translator=lambda group, topics: Translator(group, [Client() for _ in range(CLIENTS)]),
+    describe=Step(what="describe", client=0, version=5),
+)
+CONSUMERS = Kind(
+    script=ConsumerScript,
+    translator=ConsumerTranslator,
+    describe=Step(what=DESCRIBE_CONSUMERS, client=0, version=1),
+)
 
 
 @dataclass(slots=True)
@@ -51,14 +79,20 @@ class Asked:
 class Side:
     """One broker: a connection for each client, another for what is asked while that one is parked."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, kind: Kind) -> None:
         host, _, port = address.rpartition(":")
         self._address = host, int(port)
+        self._kind = kind
         self._links: dict[Any, Connection] = {}
+        self._topics: Topics = {}
         self.translator = Translator("", [])
 
     async def begin(self, group: str) -> None:
-        self.translator = Translator(group, [Client() for _ in range(CLIENTS)])
+        if not self._topics:
+            link = await self._link("operator")
+            answer = await link.call(METADATA.key, {"topics": None}, version=12)
+            self._topics = {topic.topic_id: topic.name for topic in answer.topics}
+        self.translator = self._kind.translator(group, self._topics)
 
     async def _link(self, name: Any) -> Connection:
         link = self._links.get(name)
@@ -74,16 +108,17 @@ class Side:
         deadline = time.monotonic() + CATCH_UP_S
         values = self.translator.values(step)
         while True:
-            answer = await link.call(APIS[step.what].key, values, version=step.version)
+            answer = await link.call(self.translator.apis[step.what].key, values, version=step.version)
             if not self.translator.is_busy(step, answer) or time.monotonic() > deadline:
                 return answer
             await asyncio.sleep(0.01)
 
     async def described(self) -> Any:
         """The group as an operator sees it."""
-        link = await self._link("operator")
-        answer = await link.call(DESCRIBE_GROUPS.key, self.translator.values(DESCRIBE), version=DESCRIBED_VERSION)
-        return self.translator.told(DESCRIBE, answer)
+        link, step = await self._link("operator"), self._kind.describe
+        api = self.translator.apis[step.what]
+        answer = await link.call(api.key, self.translator.values(step), version=step.version)
+        return self.translator.told(step, answer)
 
     async def end(self, parked: list[Asked]) -> None:
         """Connections on which something is parked cannot be used again."""
@@ -128,8 +163,9 @@ class Twins:
     `patience` stretches the glance at a request: the more, the surer is what counts as parked.
     """
 
-    def __init__(self, one: str, other: str, patience: float = 1.0) -> None:
-        self.sides = Side(one), Side(other)
+    def __init__(self, one: str, other: str, kind: Kind, patience: float = 1.0) -> None:
+        self.sides = Side(one, kind), Side(other, kind)
+        self._kind = kind
         self._glance_s = GLANCE_S * patience
         self.steps = 0
         self.excused: dict[str, int] = {}
@@ -138,7 +174,7 @@ class Twins:
 
     async def play(self, seed: int, group: str) -> Difference | None:
         """One sequence; the first difference that nothing excuses."""
-        script = Script(seed)
+        script = self._kind.script(seed)
         for side in self.sides:
             await side.begin(group)
         self._parked, self._state = [], DEAD

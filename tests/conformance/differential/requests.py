@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,7 +84,9 @@ class Names:
 
 
 class Translator:
-    """Requests and answers of one sequence on one broker."""
+    """Requests and answers of one sequence on one broker. `apis`: which API a step is of."""
+
+    apis: Mapping[str, Api] = APIS
 
     def __init__(self, group: str, clients: list[Client]) -> None:
         self.group = group
