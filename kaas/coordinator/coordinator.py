@@ -42,13 +42,13 @@ from kaas.coordinator.events import (
     Written,
 )
 from kaas.coordinator.group import Group
-from kaas.coordinator.modern import classic_members, loading, patterns
+from kaas.coordinator.modern import classic_join, classic_members, loading, patterns
 from kaas.coordinator.modern import heartbeat as consumer_heartbeat
 from kaas.coordinator.modern import leave as consumer_leave
 from kaas.coordinator.modern.epochs import tell_holders, topic_changed
 from kaas.coordinator.modern.group import Member as ConsumerMember
 from kaas.coordinator.outbox import InFlight
-from kaas.coordinator.records import TRANSACTION_RECORDS
+from kaas.coordinator.records import TRANSACTION_RECORDS, GroupStable
 from kaas.coordinator.transactions import adding, ending, expiry, producers
 from kaas.coordinator.transactions.events import (
     AddToTransaction,
@@ -67,11 +67,11 @@ class Coordinator(Core):
     def __init__(self, config: CoordinatorConfig) -> None:
         super().__init__(config)
         self._deciders: dict[type, Callable[[Any, int], None]] = {
-            Heartbeat: partial(heartbeat.heartbeat, self),
+            Heartbeat: self._by_protocol(heartbeat.heartbeat, classic_members.heartbeat),
             Commit: partial(offsets.commit, self),
             ConsumerHeartbeat: partial(consumer_heartbeat.heartbeat, self),
-            Join: self._by_protocol(join.join, classic_members.join),
-            Sync: partial(sync.sync, self),
+            Join: self._by_protocol(join.join, classic_join.join),
+            Sync: self._by_protocol(sync.sync, classic_members.sync),
             Leave: self._by_protocol(leave.leave, consumer_leave.leave_rows),
             StageOffsets: partial(staging.stage, self),
             EndStaged: partial(staging.end, self),
@@ -104,6 +104,8 @@ class Coordinator(Core):
         self._consumer_expiries: dict[str, Callable[[Core, Group, ConsumerMember, int], None]] = {
             "session": consumer_leave.session_expired,
             "revocation": consumer_leave.revocation_expired,
+            "rejoin": classic_members.rejoin_expired,
+            "resync": classic_members.resync_expired,
         }
         self._transaction_expiries = {"transaction": ending.timed_out, "markers": ending.markers_due}
         self._rounds = {timers.RETENTION: retention.step, timers.TRANSACTION_EXPIRY: expiry.step}
@@ -191,18 +193,26 @@ class Coordinator(Core):
         for group in self.groups.values():
             if group.modern is not None:
                 loading.loaded(self, group.modern, now_ms)
-                continue
-            classic = group.classic
-            classic.spent = classic.reserving = classic.reserved
-            for member in classic.members.values():
-                members.restart_session(self, classic, member, now_ms)
-            if len(classic.members) > self.config.max_size:  # KAFKA-9885: those who come back first stay
-                cause = Cause(kind="coordinator_moved", detail={"reason": "more members than group.max.size"})
-                rebalance.prepare(self, classic, cause, now_ms)
+            else:
+                self._classic_loaded(group, now_ms)
         for holder in self.transactions.values():
             ending.resume(self, holder, now_ms)
         self.out.set_timer(timers.RETENTION, now_ms + self.config.offsets_retention_check_interval_ms)
         self.out.set_timer(timers.TRANSACTION_EXPIRY, now_ms + self.config.transaction_remove_expired_interval_ms)
+
+    def _classic_loaded(self, group: Group, now_ms: int) -> None:
+        classic = group.classic
+        classic.spent = classic.reserving = classic.reserved
+        for member in classic.members.values():
+            members.restart_session(self, classic, member, now_ms)
+        reason = None
+        if len(classic.members) > self.config.max_size:  # KAFKA-9885: those who come back first stay
+            reason = "more members than group.max.size"
+        elif isinstance(group.stored, GroupStable) and not group.stored.is_shared_out:
+            reason = "a member under KIP-848 had just gone"
+        if reason is not None:
+            cause = Cause(kind="coordinator_moved", detail={"reason": reason})
+            rebalance.prepare(self, classic, cause, now_ms)
 
     def _topic_known(self, event: TopicKnown, now_ms: int) -> None:
         self.topics.put(event.topic)

@@ -115,7 +115,8 @@ class Core:
             self.out.cancel_timer(make(group_id))
         for member_id in group.modern.members if group.modern is not None else ():
             self.out.cancel_timer(timers.session(group_id, member_id))
-            self.out.cancel_timer(timers.revocation(group_id, member_id))
+            for of_member in (timers.revocation, timers.rejoin, timers.resync):
+                self.out.cancel_timer(of_member(group_id, member_id))
 
 
 class Follower(Protocol):

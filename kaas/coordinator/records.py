@@ -50,7 +50,11 @@ class StoredMember(msgspec.Struct, frozen=True, array_like=True):
 
 
 class GroupStable(msgspec.Struct, frozen=True, array_like=True, tag="stable"):
-    """A classic group with its members and their assignments."""
+    """A classic group with its members and their assignments.
+
+    `is_shared_out` is false where the assignments leave something out: the group was a consumer group until now and is about to
+    rebalance, which a restart does in its place.
+    """
 
     generation: int
     protocol_type: str
@@ -58,6 +62,7 @@ class GroupStable(msgspec.Struct, frozen=True, array_like=True, tag="stable"):
     leader: str
     members: list[StoredMember]
     at: int
+    is_shared_out: bool = True
 
 
 class GroupEmpty(msgspec.Struct, frozen=True, array_like=True, tag="empty"):

@@ -99,6 +99,7 @@ class GroupFile(msgspec.Struct, kw_only=True):
     leader: str
     at: int
     members: list[MemberFile] = []
+    is_shared_out: bool = True
     deleted_at: int | None = None
     deleted_why: str | None = None
 
@@ -251,6 +252,7 @@ def group_bytes(group_id: str, epoch: int, version: int, stored: Stored | None, 
         leader=stable.leader if stable is not None else "",
         at=stored.at if stored is not None else 0,
         members=[member_file(m) for m in stable.members] if stable is not None else [],
+        is_shared_out=stable is None or stable.is_shared_out,
     )
     return msgspec.json.format(_encode(file), indent=1)
 
@@ -315,8 +317,11 @@ def membership_of(file: GroupFile | ConsumerGroupFile) -> GroupStable | GroupEmp
             )
             for m in file.members
         ]
-        return GroupStable(file.generation, file.protocol_type, file.protocol_name, file.leader, members, file.at)
-    return GroupEmpty(file.generation, file.protocol_type, file.at) if file.generation else None
+        about = (file.generation, file.protocol_type, file.protocol_name, file.leader)
+        return GroupStable(*about, members, file.at, file.is_shared_out)
+    if file.state == "Empty" and (file.generation or file.at):
+        return GroupEmpty(file.generation, file.protocol_type, file.at)
+    return None
 
 
 def head_of(data: bytes) -> Head:

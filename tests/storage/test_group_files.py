@@ -55,8 +55,11 @@ members = st.builds(
 )
 memberships = st.one_of(
     st.none(),
-    st.builds(GroupStable, st.integers(1, 99), texts, texts, texts, st.lists(members, max_size=3), times),
+    st.builds(
+        GroupStable, st.integers(1, 99), texts, texts, texts, st.lists(members, max_size=3), times, st.booleans()
+    ),
     st.builds(GroupEmpty, st.integers(1, 99), texts, times),
+    st.builds(GroupEmpty, st.just(0), st.just(""), st.integers(1, 2**53)),  # it was a consumer group
 )
 
 

@@ -128,6 +128,10 @@ class Consumer:
 
     def joins(self, **changes: Any) -> int:
         """The heartbeat by which a client joins."""
+        return self.beats(**self.first(**changes))
+
+    def first(self, **changes: Any) -> dict[str, Any]:
+        """What a client says in the heartbeat by which it joins."""
         first = {
             "epoch": 0,
             "instance_id": self.instance_id,
@@ -135,7 +139,7 @@ class Consumer:
             "topics": self.topics,
             "owned": {},
         }
-        return self.beats(**{**first, **self.about, **changes})
+        return {**first, **self.about, **changes}
 
     def beats(self, **changes: Any) -> int:
         """A heartbeat that says nothing but what is named here."""

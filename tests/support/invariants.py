@@ -36,7 +36,7 @@ def check_timers(group: Group, armed: Iterable[TimerKey]) -> None:
     if group.modern is None:
         needed, allowed = needed_timers(group.classic), allowed_timers(group.classic)
     else:
-        needed, allowed = needed_consumer_timers(group.modern), set()
+        needed, allowed = needed_consumer_timers(group.modern), allowed_consumer_timers(group.modern)
     armed = set(armed)
     assert needed <= armed, f"{group.group_id!r} in {group.state}: no timer {sorted(needed - armed)}"
     assert armed <= needed | allowed, f"{group.group_id!r}: a timer of nothing: {sorted(armed - needed - allowed)}"
@@ -56,10 +56,16 @@ def needed_timers(group: ClassicGroup) -> set[TimerKey]:
 
 
 def needed_consumer_timers(group: ModernGroup) -> set[TimerKey]:
-    """Every member has a session, and who is to give something up so long to do it."""
+    """Every member has a session, and who was told to give something up or to join again so long to do it."""
     sessions = {timers.session(group.group_id, member_id) for member_id in group.members}
     letting_go = [m.member_id for m in group.members.values() if m.revoking and m.classic is None]
+    sessions |= {timers.rejoin(group.group_id, member_id) for member_id in group.rejoin_by_ms}
     return sessions | {timers.revocation(group.group_id, member_id) for member_id in letting_go}
+
+
+def allowed_consumer_timers(group: ModernGroup) -> set[TimerKey]:
+    """Nobody keeps count of who of the classic members has yet to sync."""
+    return {timers.resync(group.group_id, m.member_id) for m in group.members.values() if m.classic is not None}
 
 
 def allowed_timers(group: ClassicGroup) -> set[TimerKey]:

@@ -111,6 +111,14 @@ class Change:
         self._members[member.member_id] = member
         rebalance.progressed(self.core, self.group, before, member, self.now_ms)
         self._time_revocation(before, member)
+        if before is not None and (before.classic is None) != (member.classic is None):
+            self._change_protocol(member)
+
+    def _change_protocol(self, member: Member) -> None:
+        """The timers that only members of the other protocol have are over."""
+        self.group.rejoin_by_ms.pop(member.member_id, None)
+        for make in (timers.revocation,) if member.classic is not None else (timers.rejoin, timers.resync):
+            self.core.out.cancel_timer(make(self.group.group_id, member.member_id))
 
     def _time_revocation(self, before: Member | None, member: Member) -> None:
         """Who is told to give something up has its rebalance timeout for it, from the last time that it was told."""
@@ -126,7 +134,7 @@ class Change:
         self._members.pop(member_id, None)
         self._targets.pop(member_id, None)
         self._gone[member_id] = None
-        for make in (timers.session, timers.revocation):
+        for make in (timers.session, timers.revocation, timers.rejoin, timers.resync):
             self.core.out.cancel_timer(make(self.group.group_id, member_id))
 
     # The end

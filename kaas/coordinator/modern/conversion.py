@@ -7,7 +7,8 @@ Rules
   partition the first has it.
 - The generation is the epoch, and the reverse. A number that may have been given out and is not durable as a generation is
   below the first epoch that follows.
-- The target is what classic members are assigned, so that every partition has one of them.
+- What a member of a consumer group holds, or has not let go of, is what it is assigned: nobody else may be given that while it
+  does not know better.
 Must not know: requests, timers, records, when a group changes its protocol.
 Source: KIP-848; PROTOCOL 4.6 and 7.3.11 in docs/PROTOCOL.md; Apache Kafka 4.2 `ConsumerGroup.fromClassicGroup`,
 `ClassicGroup.fromConsumerGroup`; KAFKA-17733 (members without partitions), KAFKA-18134 (user data).
@@ -21,6 +22,7 @@ from kaas.coordinator.classic.group import ClassicGroup
 from kaas.coordinator.classic.group import Member as ClassicMember
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.modern.group import ClassicPart, Member, ModernGroup
+from kaas.coordinator.modern.reconcile import plus
 from kaas.coordinator.topics import Partitions, Topics
 from kaas.wire.consumer_protocol import (
     PROTOCOL_TYPE,
@@ -106,13 +108,13 @@ def classic_group_of(group: ModernGroup, topics: Topics, reserved: int, now_ms: 
         protocol_type=PROTOCOL_TYPE,
     )
     for member in group.members.values():
-        classic.add(classic_member_of(member, group.target.get(member.member_id, {}), topics, now_ms))
+        classic.add(classic_member_of(member, topics, now_ms))
     classic.protocol_name = classic.vote()
     classic.assigned = {member.member_id: member.assignment for member in classic.members.values()}
     return classic
 
 
-def classic_member_of(member: Member, share: Partitions, topics: Topics, now_ms: int) -> ClassicMember:
+def classic_member_of(member: Member, topics: Topics, now_ms: int) -> ClassicMember:
     assert member.classic is not None
     return ClassicMember(
         member_id=member.member_id,
@@ -122,7 +124,7 @@ def classic_member_of(member: Member, share: Partitions, topics: Topics, now_ms:
         session_timeout_ms=member.classic.session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         protocols=member.classic.protocols,
-        assignment=assignment_of(member.classic, share, topics),
+        assignment=assignment_of(member.classic, plus(member.assigned, member.revoking), topics),
         synced=True,
         heard_ms=now_ms,
         joined_at=member.joined_at,

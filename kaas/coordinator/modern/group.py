@@ -113,10 +113,11 @@ class ModernGroup:
     Counted: `owners` is (topic id, partition) to the member that holds it or has not let go of it yet, `gained` to that
     member's epoch when it was given it, where that is known. `names`, `patterns` and `preferences`: topic, pattern and
     assignor to how many members name it. `resting`: epoch to how many members of it wait for nothing.
-    In memory: `heard_ms`: when a member was heard last, on the clock of `now_ms`. `matching`: patterns are being matched;
-    that was begun last at `matched_ms` (null: never), when `matched_arrivals` topics had arrived. `stale`: subscribed topics
-    may have changed since `metadata_hash`, `changed_topics` among them. `in_flight`: records on their way. `unsaved`: a
-    record was lost, so the next one holds the whole group.
+    In memory: `heard_ms`: when a member was heard last, on the clock of `now_ms`. `rejoin_by_ms`: until when a classic member
+    that was told to join again may do so. `matching`: patterns are being matched; that was begun last at `matched_ms` (null:
+    never), when `matched_arrivals` topics had arrived. `stale`: subscribed topics may have changed since `metadata_hash`,
+    `changed_topics` among them. `in_flight`: records on their way. `unsaved`: a record was lost, so the next one holds the
+    whole group.
 
     For people (`rebalance`): `settled` is what each member held when the group was last Stable, at `settled_epoch`;
     `revoking_since_ms` is when a member was told to give up what it still holds.
@@ -150,6 +151,7 @@ class ModernGroup:
     settled: dict[str, Partitions] = field(default_factory=dict)
     settled_epoch: int = 0
     revoking_since_ms: dict[str, int] = field(default_factory=dict)
+    rejoin_by_ms: dict[str, int] = field(default_factory=dict)
 
     # Members
 
@@ -178,6 +180,7 @@ class ModernGroup:
         self.target.pop(member_id, None)
         self.heard_ms.pop(member_id, None)
         self.revoking_since_ms.pop(member_id, None)
+        self.rejoin_by_ms.pop(member_id, None)
         return member
 
     def replace(self, member_id: str, successor: Member) -> Member:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import msgspec
 
-from kaas.coordinator import timers
 from kaas.coordinator.announcements import Cause, MembersChanged, SubscriptionChanged
 from kaas.coordinator.answers import ConsumerHeartbeatAnswer
 from kaas.coordinator.core import Core
@@ -34,6 +33,7 @@ from kaas.coordinator.modern.checks import (
 from kaas.coordinator.modern.epochs import grow, look_at_topics, retarget, topic_ids
 from kaas.coordinator.modern.group import Member, MemberState, ModernGroup
 from kaas.coordinator.modern.reconcile import reconcile
+from kaas.coordinator.modern.sessions import heard
 from kaas.errors import ErrorCode
 
 NOT_DURABLE = refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The disk refused the write.")
@@ -159,7 +159,7 @@ def go_on(core: Core, group: Group, modern: ModernGroup, event: ConsumerHeartbea
         return
     member = modern.members[event.member_id]
     if is_steady(modern, member) and says_nothing(member, event):
-        heard(core, modern, member.member_id, now_ms)
+        heard(core, modern, member, now_ms)
         patterns.after_heartbeat(core, modern, event.may_describe, now_ms)
         answer_in_turn(core, modern, event.reply_to, answer_of(core, modern, member), NOT_DURABLE)
         return
@@ -206,7 +206,7 @@ def finish(change: Change, before: Member, member: Member, event: ConsumerHeartb
     after = reconcile(group, member, topic_ids(group, member, core.topics), event.owned)
     if after is not member and after != member:
         change.put(after)
-    heard(core, group, after.member_id, change.now_ms)
+    heard(core, group, after, change.now_ms)
     patterns.after_heartbeat(core, group, event.may_describe, change.now_ms)
     answer = answer_of(core, group, after)
     if is_full(event) or after.assigned != before.assigned:
@@ -220,13 +220,6 @@ def is_full(event: ConsumerHeartbeat) -> bool:
         return True
     wants = event.topics is not None or event.regex is not None
     return event.rebalance_timeout_ms != -1 and wants and event.owned is not None
-
-
-def heard(core: Core, group: ModernGroup, member_id: str, now_ms: int) -> None:
-    """The member's session begins anew."""
-    group.heard_ms[member_id] = now_ms
-    timeout_ms = core.consumer_session_timeout_ms(group.group_id)
-    core.out.set_timer(timers.session(group.group_id, member_id), now_ms + timeout_ms)
 
 
 def answer_of(core: Core, group: ModernGroup, member: Member) -> ConsumerHeartbeatAnswer:

@@ -12,14 +12,16 @@ Source: KIP-848; PROTOCOL 2.5, 4.2, 7.3.3, 7.3.7 and 7.3.15 in docs/PROTOCOL.md;
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from kaas.coordinator.announcements import Cause
 from kaas.coordinator.answers import ConsumerHeartbeatAnswer, LeaveAnswer, LeftMember
-from kaas.coordinator.core import Core
+from kaas.coordinator.core import Answering, Core
 from kaas.coordinator.events import ConsumerHeartbeat, Leave, Leaving
 from kaas.coordinator.group import Group
+from kaas.coordinator.modern import downgrade, sessions
 from kaas.coordinator.modern.change import Change
 from kaas.coordinator.modern.checks import check_known, refusal
 from kaas.coordinator.modern.epochs import grow
@@ -42,13 +44,14 @@ def leave(core: Core, group: Group, event: ConsumerHeartbeat, now_ms: int) -> No
         return
     change = Change(core, group, now_ms)
     member = modern.members[event.member_id]
+    answer = ConsumerHeartbeatAnswer(code=ErrorCode.NONE, member_id=event.member_id, epoch=event.epoch)
     if event.epoch == AWAY:
         go_for_a_while(change, member)
+        change.close(event.reply_to, answer, NOT_DURABLE)
     else:
         change.announce("member_left", member)
-        take_out(change, [(member, Cause(kind="member_left", member_id=member.member_id, detail=about(member)))])
-    answer = ConsumerHeartbeatAnswer(code=ErrorCode.NONE, member_id=event.member_id, epoch=event.epoch)
-    change.close(event.reply_to, answer, NOT_DURABLE)
+        cause = Cause(kind="member_left", member_id=member.member_id, detail=about(member))
+        take_out(change, group, [(member, cause)], event.reply_to, answer, NOT_DURABLE)
 
 
 def go_for_a_while(change: Change, member: Member) -> None:
@@ -59,15 +62,28 @@ def go_for_a_while(change: Change, member: Member) -> None:
     change.put(away)
 
 
-def take_out(change: Change, gone: Sequence[tuple[Member, Cause]]) -> None:
-    """Members go, and the group epoch grows by one."""
+def take_out(
+    change: Change,
+    group: Group,
+    gone: Sequence[tuple[Member, Cause]],
+    to: Any = None,
+    answer: Any = None,
+    refusal: Any = None,
+) -> None:
+    """Members go, and the decision ends: the group epoch grows by one, or the group is one of classic members again."""
+    core = change.core
     for member, _ in gone:
         change.remove(member.member_id)
+    if gone and downgrade.is_due(core, change.group):
+        follower = None if to is None else Answering(to=to, answer=answer, refusal=refusal)
+        downgrade.downgrade(core, group, gone[0][1], follower, change.now_ms)
+        return
     for index, (_, cause) in enumerate(gone):
         if index == 0:
             grow(change, cause)
         else:
             change.also(cause)
+    change.close(to, answer, refusal)
 
 
 def about(member: Member, **more: str | int | None) -> dict[str, str | int | None]:
@@ -94,9 +110,8 @@ def leave_rows(core: Core, group: Group, event: Leave, now_ms: int) -> None:
             cause = Cause(kind=kind, member_id=member.member_id, detail=about(member, reason=row.reason))
             gone[member.member_id] = member, cause
             change.announce("member_left", member, reason=row.reason)
-    take_out(change, list(gone.values()))
     refused = LeaveAnswer(code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    change.close(event.reply_to, LeaveAnswer(members=tuple(rows)), refused)
+    take_out(change, group, list(gone.values()), event.reply_to, LeaveAnswer(members=tuple(rows)), refused)
 
 
 def find(group: ModernGroup, row: Leaving) -> tuple[ErrorCode, Member | None]:
@@ -122,22 +137,23 @@ def session_expired(core: Core, group: Group, member: Member, now_ms: int) -> No
     modern = group.modern
     assert modern is not None
     silent_ms = now_ms - modern.heard_ms.get(member.member_id, now_ms)
-    timeout_ms = core.consumer_session_timeout_ms(group.group_id)
+    timeout_ms = sessions.timeout_ms(core, modern, member)
     detail = about(member, silent_ms=silent_ms, timeout_ms=timeout_ms)
     change = Change(core, group, now_ms)
     change.announce("member_expired", member, silent_ms=silent_ms, timeout_ms=timeout_ms)
-    take_out(change, [(member, Cause(kind="session_expired", member_id=member.member_id, detail=detail))])
-    change.close()
+    take_out(change, group, [(member, Cause(kind="session_expired", member_id=member.member_id, detail=detail))])
 
 
 def revocation_expired(core: Core, group: Group, member: Member, now_ms: int) -> None:
     """A member still holds what it was told to give up a rebalance timeout ago: others wait for that."""
-    if not member.revoking:
-        return
+    if member.revoking:
+        drop_the_late(core, group, member, "reconciling", "did not give up partitions in time", now_ms)
+
+
+def drop_the_late(core: Core, group: Group, member: Member, phase: str, reason: str, now_ms: int) -> None:
+    """A member had its rebalance timeout for a step, and did not take it."""
     timeout_ms = member.rebalance_timeout_ms
-    detail = about(member, timeout_ms=timeout_ms, phase="reconciling")
+    detail = about(member, timeout_ms=timeout_ms, phase=phase)
     change = Change(core, group, now_ms)
-    reason = "did not give up partitions in time"
     change.announce("member_expired", member, timeout_ms=timeout_ms, reason=reason)
-    take_out(change, [(member, Cause(kind="rebalance_timeout", member_id=member.member_id, detail=detail))])
-    change.close()
+    take_out(change, group, [(member, Cause(kind="rebalance_timeout", member_id=member.member_id, detail=detail))])

@@ -8,14 +8,13 @@ from __future__ import annotations
 from kaas.coordinator import timers
 from kaas.coordinator.core import Core
 from kaas.coordinator.modern.group import ModernGroup
+from kaas.coordinator.modern.sessions import heard
 
 
 def loaded(core: Core, group: ModernGroup, now_ms: int) -> None:
     """The timers of a group that was read, and what a rebalance begins with."""
     for member in group.members.values():
-        session_ms = core.consumer_session_timeout_ms(group.group_id)
-        group.heard_ms[member.member_id] = now_ms
-        core.out.set_timer(timers.session(group.group_id, member.member_id), now_ms + session_ms)
+        heard(core, group, member, now_ms)
         if member.revoking and member.classic is None:
             key = timers.revocation(group.group_id, member.member_id)
             core.out.set_timer(key, now_ms + member.rebalance_timeout_ms)

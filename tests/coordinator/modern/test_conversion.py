@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,10 +133,12 @@ def test_a_generation_that_may_have_been_given_out_is_below_the_next_epoch():
     assert (modern.epoch, modern.target_epoch, modern.members["a"].epoch) == (5, 3, 3)
 
 
-def test_a_consumer_group_becomes_stable_at_its_epoch_with_its_target():
+def test_a_consumer_group_becomes_stable_at_its_epoch_with_what_members_hold():
     before = classic(member("a", share(orders=(0,)), instance_id="i"), member("b", share(orders=(1,), users=(0, 1))))
     modern = consumer_group_of(before, topics())
-    modern.target["a"] = {ORDERS: (0, 2), b"gone" * 4: (0,)}
+    a = modern.members["a"]
+    gives_up = {ORDERS: (2,), b"gone" * 4: (0,)}
+    modern.put(msgspec.structs.replace(a, revoking=gives_up, state=MemberState.UNREVOKED))
     group = classic_group_of(modern, topics(), reserved=1, now_ms=70)
     group.check()
     assert (group.state, group.generation, group.reserved, group.reserving) == (State.STABLE, 3, 3, 3)
