@@ -28,6 +28,7 @@ LIVE = f"{LIST}{GROUP}/"
 PAGES = {
     "groups": LIST,
     "group": LIVE,
+    "consumer-group": f"{LIST}shipping/",
     "group-without-members": EMPTY,
     "group-that-is-not-there": f"{LIST}never-seen/",
     "lag": f"{LIVE}lag/",
@@ -86,7 +87,7 @@ def main() -> None:
         make_topics(bootstrap, scenes.TOPICS)
         traffic = Traffic(bootstrap, scenes.TOPICS, random.Random(7))
         stack.callback(traffic.stop)
-        stack.enter_context(playing(bootstrap, *SCENES, scenes.flapping))
+        stack.enter_context(playing(bootstrap, *SCENES, scenes.flapping, scenes.scaling))
         visitor = Visitor(chromium(stack.enter_context(sync_playwright())), console)
         fill(console, visitor.page())
         for name, path in PAGES.items():
