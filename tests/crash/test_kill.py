@@ -16,12 +16,13 @@ import pytest
 from kaas.consumer.connection import Connection
 from kaas.wire.apis import CREATE_TOPICS, LIST_GROUPS
 from tests.crash.actors import PARTITIONS, TOPIC, Committer, Membership
+from tests.crash.readers import Readers
 from tests.crash.transactor import Transactor
 from tests.support.broker import BrokerProcess
 
 ROUNDS = int(os.environ.get("KAAS_CRASH_ROUNDS", "50"))
 SEEDS = 5
-COMMITTERS, MEMBERSHIPS, TRANSACTORS = 14, 5, 3
+COMMITTERS, MEMBERSHIPS, TRANSACTORS, READERS = 14, 5, 3, 5
 LONGEST_LIFE_S = 0.5
 SETTINGS = {"kaas.checkpoint.interval.ms": 20, "kaas.journal.roll.bytes": 20_000}
 """Checkpoints and new journal files all the time, so that kills meet them in every state."""
@@ -35,10 +36,11 @@ class World:
     def __init__(self, broker: BrokerProcess, seed: int) -> None:
         self.broker = broker
         self.dice = random.Random(seed)
-        self.actors: list[Committer | Membership | Transactor] = [
+        self.actors: list[Committer | Membership | Transactor | Readers] = [
             *(Committer(str(n), random.Random(self.dice.random())) for n in range(COMMITTERS)),
             *(Membership(str(n), random.Random(self.dice.random())) for n in range(MEMBERSHIPS)),
             *(Transactor(str(n), random.Random(self.dice.random())) for n in range(TRANSACTORS)),
+            *(Readers(str(n), random.Random(self.dice.random())) for n in range(READERS)),
         ]
 
     async def connect(self) -> Connection:
@@ -75,6 +77,10 @@ class World:
         return sum(actor.rebalances for actor in self.actors if isinstance(actor, Membership))
 
     @property
+    def moves(self) -> int:
+        return sum(actor.moves for actor in self.actors if isinstance(actor, Readers))
+
+    @property
     def transactions(self) -> int:
         return sum(len(actor.known) for actor in self.actors if isinstance(actor, Transactor))
 
@@ -103,7 +109,7 @@ def test_a_broker_that_is_killed_under_load_loses_nothing_that_it_acknowledged(t
             broker.start()
             asyncio.run(world.check())
             assert faults(broker.log) == []
-    assert world.acknowledged > 0 and world.rebalances > 0 and world.transactions > 0
+    assert world.acknowledged > 0 and world.rebalances > 0 and world.transactions > 0 and world.moves > 0
 
 
 def test_a_group_that_was_deleted_stays_deleted(tmp_path):
