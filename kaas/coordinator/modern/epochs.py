@@ -4,6 +4,9 @@ Job: see whether subscribed topics changed; choose the assignor; make the target
 Rules: topics are looked at again when one of them may have changed (`stale`), at the next heartbeat of anybody, so that many
 changes make one epoch. The assignor is the one that most members prefer of those that the settings name; a tie goes to the
 first of these, and so does a group without preferences.
+A target costs as much as there are members and partitions. Where that is noticeable it is made only so often that it takes a
+small part of the time, so that a thousand members that come together are shared among at a few moments; meanwhile the group is
+Assigning, and who comes holds nothing yet. (Apache 4.3 waits too: KIP-1263.)
 Must not know: requests, how a member gets to its target.
 Source: KIP-848; PROTOCOL 4.1 and 4.5 in docs/PROTOCOL.md; KAFKA-18961 (new topics are noticed).
 """
@@ -19,6 +22,11 @@ from kaas.coordinator.modern.assignors.request import Request, Subscriber
 from kaas.coordinator.modern.change import Change
 from kaas.coordinator.modern.group import Member, ModernGroup
 from kaas.coordinator.topics import Topics
+
+CHEAP = 500
+"""Members and partitions of which a target is made at once, whenever it is asked for: that takes less than a millisecond."""
+PER_MS = 50
+"""Members and partitions for which there is a millisecond of rest after a target was made: about ten times what it took."""
 
 
 def topic_changed(core: Core, name: str) -> None:
@@ -82,12 +90,21 @@ def metadata_hash(topics: Topics, names: frozenset[str]) -> int:
 
 
 def retarget(change: Change) -> None:
-    """Make the target of the group epoch, unless it is there."""
+    """Make the target of the group epoch, unless it is there, or is not due yet."""
     group = change.group
-    if group.target_epoch == group.epoch or not group.members:
+    if group.target_epoch == group.epoch or not group.members or is_resting(group, change.now_ms):
         return
+    group.target_made_ms = change.now_ms
     name = chosen_assignor(change.core, group)
     change.set_target(ASSIGNORS[name](request_of(group, change.core.topics)), name)
+
+
+def is_resting(group: ModernGroup, now_ms: int) -> bool:
+    """Whether a target was made so short a time ago that the next one has to wait."""
+    size = len(group.members) + len(group.owners)
+    if size < CHEAP or group.target_made_ms is None or not group.target_epoch:
+        return False
+    return now_ms - group.target_made_ms < size // PER_MS
 
 
 def chosen_assignor(core: Core, group: ModernGroup) -> str:

@@ -115,9 +115,9 @@ class ModernGroup:
     assignor to how many members name it. `resting`: epoch to how many members of it wait for nothing.
     In memory: `heard_ms`: when a member was heard last, on the clock of `now_ms`. `rejoin_by_ms`: until when a classic member
     that was told to join again may do so. `matching`: patterns are being matched; that was begun last at `matched_ms` (null:
-    never), when `matched_arrivals` topics had arrived. `stale`: subscribed topics may have changed since `metadata_hash`,
-    `changed_topics` among them. `in_flight`: records on their way. `unsaved`: a record was lost, so the next one holds the
-    whole group.
+    never), when `matched_arrivals` topics had arrived. `target_made_ms`: when the target was made (null: in an earlier life).
+    `stale`: subscribed topics may have changed since `metadata_hash`, `changed_topics` among them. `in_flight`: records on
+    their way. `unsaved`: a record was lost, so the next one holds the whole group.
 
     For people (`rebalance`): `settled` is what each member held when the group was last Stable, at `settled_epoch`;
     `revoking_since_ms` is when a member was told to give up what it still holds.
@@ -142,6 +142,7 @@ class ModernGroup:
     matching: bool = False
     matched_ms: int | None = None
     matched_arrivals: int = 0
+    target_made_ms: int | None = None
     state_since_ms: int = 0
     stale: bool = True
     changed_topics: dict[str, None] = field(default_factory=dict)

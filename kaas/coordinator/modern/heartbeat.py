@@ -41,6 +41,8 @@ NOT_DURABLE = refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The disk refused the
 
 def heartbeat(core: Core, event: ConsumerHeartbeat, now_ms: int) -> None:
     """Handle a ConsumerGroupHeartbeat."""
+    if event.epoch > 0 and is_answered_at_once(core, event, now_ms):
+        return
     fault = check_form(core, event) or check_group(core, event)
     if fault is not None:
         core.out.reply(event.reply_to, fault)
@@ -54,6 +56,28 @@ def heartbeat(core: Core, event: ConsumerHeartbeat, now_ms: int) -> None:
     else:
         assert group is not None and group.modern is not None
         go_on(core, group, group.modern, event, now_ms)
+
+
+def is_answered_at_once(core: Core, event: ConsumerHeartbeat, now_ms: int) -> bool:
+    """Whether the heartbeat only says that a member lives for whom nothing is to be done, as nearly all do; it is answered
+    then. It would pass every check: whatever is not so takes the long way, which is always right."""
+    code, group = core.find(event.group_id)
+    if code or group is None or group.modern is None:
+        return False
+    modern = group.modern
+    member = modern.members.get(event.member_id)
+    if (
+        member is None
+        or member.epoch != event.epoch
+        or not is_steady(modern, member)
+        or not says_nothing(member, event)
+    ):
+        return False
+    heard(core, modern, member, now_ms)
+    if modern.patterns:
+        patterns.after_heartbeat(core, modern, event.may_describe, now_ms)
+    answer_in_turn(core, modern, event.reply_to, answer_of(core, modern, member), NOT_DURABLE)
+    return True
 
 
 def check_group(core: Core, event: ConsumerHeartbeat) -> Refusal | None:
@@ -127,7 +151,6 @@ def newcomer(change: Change, event: ConsumerHeartbeat) -> None:
         detail = {"client_id": member.client_id, "instance_id": member.instance_id}
         grow(change, Cause(kind="member_joined", member_id=member.member_id, detail=detail))
     else:
-        change.give_nothing(member.member_id)
         look_at_topics(change)
     finish(change, member, member, event)
 
@@ -147,9 +170,8 @@ def come_back(change: Change, holder: Member, event: ConsumerHeartbeat) -> None:
 
 def go_on(core: Core, group: Group, modern: ModernGroup, event: ConsumerHeartbeat, now_ms: int) -> None:
     """A member that is in the group."""
-    known = modern.members.get(event.member_id)
     fault = (
-        (None if known is not None else check_room(core, modern, event))
+        check_room(core, modern, event)
         or check_known(modern, event.member_id, event.instance_id)
         or check_epoch(modern.members[event.member_id], event.epoch, event.owned)
         or check_pattern(modern, event)
@@ -157,13 +179,7 @@ def go_on(core: Core, group: Group, modern: ModernGroup, event: ConsumerHeartbea
     if fault is not None:
         core.out.reply(event.reply_to, fault)
         return
-    member = modern.members[event.member_id]
-    if is_steady(modern, member) and says_nothing(member, event):
-        heard(core, modern, member, now_ms)
-        patterns.after_heartbeat(core, modern, event.may_describe, now_ms)
-        answer_in_turn(core, modern, event.reply_to, answer_of(core, modern, member), NOT_DURABLE)
-        return
-    progress(Change(core, group, now_ms), member, event)
+    progress(Change(core, group, now_ms), modern.members[event.member_id], event)
 
 
 def is_steady(group: ModernGroup, member: Member) -> bool:
@@ -203,6 +219,8 @@ def finish(change: Change, before: Member, member: Member, event: ConsumerHeartb
     """The target, the member's next step towards it, and the answer. `before`: what the member was when it spoke."""
     core, group = change.core, change.group
     retarget(change)
+    if member.member_id not in group.target:
+        change.give_nothing(member.member_id)
     after = reconcile(group, member, topic_ids(group, member, core.topics), event.owned)
     if after is not member and after != member:
         change.put(after)
@@ -248,7 +266,7 @@ def says_nothing(member: Member, event: ConsumerHeartbeat) -> bool:
         and event.rebalance_timeout_ms == -1
         and event.assignor is None
         and event.rack_id is None
-        and event.instance_id in (None, member.instance_id)
+        and (event.instance_id is None or event.instance_id == member.instance_id)
         and event.client_id == member.client_id
         and event.client_host == member.client_host
         and member.classic is None

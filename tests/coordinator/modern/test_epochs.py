@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kaas.coordinator.announcements import MembersChanged, PartitionsChanged, RebalanceStarted
-from kaas.coordinator.modern.epochs import metadata_hash
+from kaas.coordinator.modern.epochs import CHEAP, PER_MS, metadata_hash
 from kaas.coordinator.topics import Topic, Topics
 from tests.support.consumers import Consumers
 
@@ -131,3 +131,30 @@ def test_a_topic_that_goes_changes_what_is_shown_of_who_reads_it():
     assert consumers.heard(MembersChanged) == []
     consumers.drops("t")
     assert len(consumers.heard(MembersChanged)) == 1
+# Many members
+
+
+def test_members_of_a_large_group_that_come_together_are_shared_among_at_a_few_moments():
+    """https://cwiki.apache.org/confluence/display/KAFKA/KIP-1263"""
+    consumers = Consumers(t=400)
+    members = [consumers.joined("t") for _ in range(120)]
+    assert consumers.seen[1] == 120
+    made = consumers.seen[2]
+    assert made < 120 and members[-1].held == {}
+    consumers.passes(CHEAP // PER_MS - 1)
+    members[0].beats()
+    assert consumers.seen == ("Assigning", 120, made)
+    consumers.passes(1)
+    members[0].beats()
+    assert consumers.seen == ("Reconciling", 120, 120)
+    consumers.reconcile(*members)
+    assert sorted(p for m in members for p in m.held["t"]) == list(range(400))
+
+
+def test_the_first_target_is_made_at_once_and_so_is_one_after_a_rest():
+    consumers = Consumers(t=CHEAP)
+    a = consumers.joined("t")
+    assert len(a.held["t"]) == CHEAP
+    consumers.passes(1_000)
+    consumers.joined("t")
+    assert consumers.seen == ("Reconciling", 2, 2)
