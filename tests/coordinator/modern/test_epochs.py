@@ -131,6 +131,8 @@ def test_a_topic_that_goes_changes_what_is_shown_of_who_reads_it():
     assert consumers.heard(MembersChanged) == []
     consumers.drops("t")
     assert len(consumers.heard(MembersChanged)) == 1
+
+
 # Many members
 
 
