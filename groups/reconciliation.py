@@ -60,8 +60,15 @@ def away_members(snapshot: Snapshot) -> Iterable[WaitingFor]:
     """Static members of a consumer group between two lives: they are waited for although nothing is rebalanced."""
     for member in snapshot.members.values():
         if member.state == "away":
-            ends_at = (member.last_heartbeat_at or snapshot.state_since) + member.session_timeout_ms
-            yield WaitingFor(member_id=member.member_id, client_id=member.client_id, timer="away", deadline_at=ends_at)
+            yield WaitingFor(member_id=member.member_id, client_id=member.client_id, timer="away", deadline_at=None)
+
+
+def session_end(one: WaitingFor, snapshot: Snapshot) -> int:
+    """When the session of a member that is waited for ends, as far as the snapshot knows of its heartbeats."""
+    member = snapshot.members.get(one.member_id or "")
+    if member is None:
+        return snapshot.at
+    return (member.last_heartbeat_at or snapshot.state_since) + member.session_timeout_ms
 
 
 def away_named(snapshot: Snapshot) -> str:

@@ -20,7 +20,7 @@ from groups.index import GroupRow
 from groups.keys import key_of
 from groups.lag.states import Lag, group_lag, judged, lag_of
 from groups.lag.window import Verdict
-from groups.reconciliation import away_members, away_named, called, classic_members, held_up, holders_of
+from groups.reconciliation import away_members, away_named, called, classic_members, held_up, holders_of, session_end
 from groups.times import iso, with_twins
 from kaas.feed.types import (
     Event,
@@ -229,10 +229,10 @@ def phase(snapshot: Snapshot) -> dict[str, Any]:
     """The phase a group is in, since when, and whom it waits for; outside a rebalance the phase is its state."""
     rebalance = snapshot.rebalance
     if rebalance is None:
-        away = [waiting_row(one) for one in away_members(snapshot)]
+        away = [waiting_row(one, snapshot) for one in away_members(snapshot)]
         since = iso(snapshot.state_since)
         return {"name": snapshot.state.lower(), "since": since, "waiting_for": away, "waiting_count": len(away)}
-    waiting = [waiting_row(one) for one in rebalance.waiting_for]
+    waiting = [waiting_row(one, snapshot) for one in rebalance.waiting_for]
     return {
         "name": rebalance.phase,
         "since": iso(rebalance.phase_since),
@@ -241,14 +241,14 @@ def phase(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def waiting_row(one: WaitingFor) -> dict[str, Any]:
+def waiting_row(one: WaitingFor, snapshot: Snapshot) -> dict[str, Any]:
     """Whom a group waits for, and until when."""
     return {
         "member_id": one.member_id,
         "client_id": one.client_id,
         "timer": one.timer,
         "since": iso(one.since),
-        "deadline": iso(one.deadline_at),
+        "deadline": iso(session_end(one, snapshot) if one.deadline_at is None else one.deadline_at),
     }
 
 

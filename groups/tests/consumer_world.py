@@ -43,7 +43,7 @@ def checkout(world: World) -> None:
             WaitingFor(
                 member_id="a-1", client_id="a", timer="revocation", since=now - 1_900, deadline_at=now + 298_100
             ),
-            WaitingFor(member_id="b-1", client_id="b", timer="heartbeat", deadline_at=now + 44_000),
+            WaitingFor(member_id="b-1", client_id="b", timer="heartbeat", deadline_at=None),
         ],
         waiting_count=2,
         generation_before=5,

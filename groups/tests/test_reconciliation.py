@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groups.reconciliation import away_members, away_named, classic_members, held_up, holders_of
+from groups.reconciliation import away_members, away_named, classic_members, held_up, holders_of, session_end
 from groups.testing.feed import consumer_group, consumer_member, member_view, snapshot
 from kaas.feed.types import MemberView, Snapshot
 
@@ -45,7 +45,8 @@ def test_classic_members_are_counted_in_consumer_groups_alone():
 def test_a_static_member_between_two_lives_is_waited_for_until_its_session_ends():
     away = consumer_member("a-1", instance_id="pod-1", state="away", epoch=-2, last_heartbeat_at=1_000)
     (row,) = away_members(reconciling(away))
-    assert (row.member_id, row.timer, row.deadline_at) == ("a-1", "away", 46_000)
+    assert (row.member_id, row.timer, session_end(row, reconciling(away))) == ("a-1", "away", 46_000)
+    assert session_end(row, reconciling(at=70_000)) == 70_000, "it went in the meantime"
     assert away_named(reconciling(away)) == (
         " pod-1 is away: a static member stays in the group until its session of 45 s ends."
     )

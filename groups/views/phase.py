@@ -40,6 +40,9 @@ _CALM = {
 _OWN_ORDER = ("revocation", "heartbeat", "away")
 """Timers of consumer groups."""
 
+_SESSION_ENDS = ("rebalance", "heartbeat", "away")
+"""Waits that the end of the member's session may end, which moves with each heartbeat."""
+
 _UNTIL = {
     "session": "is silent, and is removed when its session of {session} ends",
     "rebalance": "has not rejoined, and is removed when its rebalance timeout of {rebalance} ends",
@@ -105,9 +108,11 @@ def _soonest(one: Row, group: Row) -> dict[str, Any]:
         "rebalance": duration(member["rebalance_timeout_ms"]),
         "holds": assignment(member["gives_up"]) or "its partitions",
     }
-    if one["timer"] == "rebalance" and member["last_heartbeat_at"]:
+    if one["timer"] in _SESSION_ENDS and member["last_heartbeat_at"]:
         ends = _ms(member["last_heartbeat_at"]) + member["session_timeout_ms"]
-        if ends < _ms(one["deadline"]):
+        if one["timer"] != "rebalance":
+            found["deadline"] = _iso(ends, one["deadline"])
+        elif ends < _ms(one["deadline"]):
             found |= {"timer": "session", "deadline": _iso(ends, one["deadline"])}
     return found
 

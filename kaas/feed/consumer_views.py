@@ -21,7 +21,7 @@ TIMERS = ("revocation", "heartbeat", "away")
 """What ends the wait for a member, in the order in which members are named."""
 
 
-def header(group: ModernGroup, session_timeout_ms: int, wall_offset_ms: int) -> dict[str, Any]:
+def header(group: ModernGroup, wall_offset_ms: int) -> dict[str, Any]:
     """The top-level fields of a snapshot that come from the membership."""
     return {
         "state": group.state.value,
@@ -31,7 +31,7 @@ def header(group: ModernGroup, session_timeout_ms: int, wall_offset_ms: int) -> 
         "protocol": group.target_assignor,
         "group_epoch": group.epoch,
         "assignment_epoch": group.target_epoch,
-        "rebalance": rebalance_view(group, session_timeout_ms, wall_offset_ms),
+        "rebalance": rebalance_view(group, wall_offset_ms),
     }
 
 
@@ -83,13 +83,13 @@ def shares(partitions: Partitions, topics: Topics) -> list[TopicPartitions]:
     return [TopicPartitions(topic=name, partitions=list(held)) for name, held in topics.named(partitions).items()]
 
 
-def rebalance_view(group: ModernGroup, session_timeout_ms: int, wall_offset_ms: int) -> RebalanceView | None:
+def rebalance_view(group: ModernGroup, wall_offset_ms: int) -> RebalanceView | None:
     """The rebalance under way."""
     rebalance = group.rebalance
     if rebalance is None:
         return None
     waiting = sorted(
-        waits_for(group, session_timeout_ms, wall_offset_ms) if rebalance.phase == "reconciling" else (),
+        waits_for(group, wall_offset_ms) if rebalance.phase == "reconciling" else (),
         key=lambda one: TIMERS.index(one.timer),
     )
     return RebalanceView(
@@ -108,7 +108,7 @@ def rebalance_view(group: ModernGroup, session_timeout_ms: int, wall_offset_ms: 
     )
 
 
-def waits_for(group: ModernGroup, session_timeout_ms: int, wall_offset_ms: int) -> Iterable[WaitingFor]:
+def waits_for(group: ModernGroup, wall_offset_ms: int) -> Iterable[WaitingFor]:
     """Every member that has something to do before the group is Stable, and what ends the wait for it."""
     for member in group.members.values():
         state = member_state(group, member)
@@ -117,9 +117,7 @@ def waits_for(group: ModernGroup, session_timeout_ms: int, wall_offset_ms: int) 
             deadline_at = since_ms + member.rebalance_timeout_ms + wall_offset_ms
             yield waiting(member, "revocation", deadline_at, since_ms + wall_offset_ms)
         elif state != "stable" and not (state == "waiting" and is_kept_waiting(group, member)):
-            heard_ms = group.heard_ms.get(member.member_id, group.state_since_ms)
-            deadline_at = heard_ms + session_ms(member, session_timeout_ms) + wall_offset_ms
-            yield waiting(member, "away" if state == "away" else "heartbeat", deadline_at)
+            yield waiting(member, "away" if state == "away" else "heartbeat", None)
 
 
 def is_kept_waiting(group: ModernGroup, member: Member) -> bool:
@@ -129,7 +127,7 @@ def is_kept_waiting(group: ModernGroup, member: Member) -> bool:
     return any(group.owners.get(place, me) != me for place in places)
 
 
-def waiting(member: Member, timer: str, deadline_at: int, since: int | None = None) -> WaitingFor:
+def waiting(member: Member, timer: str, deadline_at: int | None, since: int | None = None) -> WaitingFor:
     return WaitingFor(
         member_id=member.member_id, client_id=member.client_id, timer=timer, deadline_at=deadline_at, since=since
     )

@@ -156,7 +156,7 @@ class Press:
             error=self.broken.get(group.group_id),
             members=member_views(group, self.topics, session_ms, wall_offset_ms),
             offsets={f"{topic}/{p}": self._offset(group, topic, p) for topic, ps in group.offsets.items() for p in ps},
-            **header(group, wall_offset_ms, self.last.get(group.group_id), session_ms),
+            **header(group, wall_offset_ms, self.last.get(group.group_id)),
         )
 
     def _offset(self, group: Group, topic: str, partition: int) -> OffsetView:

@@ -92,14 +92,15 @@ class WaitingFor(msgspec.Struct, frozen=True, kw_only=True):
 
     `member_id` is null for the initial delay. `timer` is one of `initial_delay, rebalance, session, pending_member, sync`, in a
     consumer group one of `revocation` (it has not given up partitions), `heartbeat` (it has something to hear at its next one,
-    and its session is the limit), `away` (a static member that is to come back within its session). `since` is the moment from
-    which on it is waited for, null where that is the phase's.
+    and its session is the limit), `away` (a static member that is to come back within its session). `deadline_at` is null for
+    the last two: it is the end of the member's session, which moves with every heartbeat. `since` is the moment from which on
+    it is waited for, null where that is the phase's.
     """
 
     member_id: str | None
     client_id: str | None
     timer: str
-    deadline_at: int
+    deadline_at: int | None
     since: int | None = None
 
 

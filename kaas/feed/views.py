@@ -26,13 +26,11 @@ class LogEnds(Protocol):
     def ends_of(self, topic: str, partition: int) -> Ends | None: ...
 
 
-def header(
-    group: Group, wall_offset_ms: int, last: LastRebalance | None, session_timeout_ms: int = 45_000
-) -> dict[str, Any]:
+def header(group: Group, wall_offset_ms: int, last: LastRebalance | None) -> dict[str, Any]:
     """The top-level fields of a snapshot that come from the group."""
     if group.modern is None:
         return {**classic_views.header(group.classic, wall_offset_ms), "last_rebalance": last}
-    return {**consumer_views.header(group.modern, session_timeout_ms, wall_offset_ms), "last_rebalance": last}
+    return {**consumer_views.header(group.modern, wall_offset_ms), "last_rebalance": last}
 
 
 def member_views(group: Group, topics: Topics, session_timeout_ms: int, wall_offset_ms: int) -> dict[str, MemberView]:

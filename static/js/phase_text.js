@@ -14,6 +14,9 @@ const CALM = {
 /** Timers of consumer groups, which name whom they wait for in an order of their own. */
 const OWN_ORDER = ["revocation", "heartbeat", "away"];
 
+/** Waits that the end of the member's session may end, which moves with each heartbeat. */
+const SESSION_ENDS = ["rebalance", "heartbeat", "away"];
+
 /** Phases of a consumer group in which nobody is waited for by name. */
 const HEADS = { assigning: "Waiting for a heartbeat", reconciling: "Taking over partitions" };
 
@@ -67,8 +70,9 @@ function soonest(one, group) {
   const [session, rebalance] = [duration(member.session_timeout_ms), duration(member.rebalance_timeout_ms)];
   const holds = assignment(member.gives_up) || "its partitions";
   const found = { name: nameOf(member), timer: one.timer, deadline, session, rebalance, holds };
-  if (one.timer === "rebalance" && member.last_heartbeat_at) {
+  if (SESSION_ENDS.includes(one.timer) && member.last_heartbeat_at) {
     const ends = Date.parse(member.last_heartbeat_at) + member.session_timeout_ms;
+    if (one.timer !== "rebalance") return { ...found, deadline: ends };
     if (ends < deadline) return { ...found, timer: "session", deadline: ends };
   }
   return found;

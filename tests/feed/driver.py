@@ -91,19 +91,30 @@ class Driver:
         )
 
     def sync(
-        self, token: str, group_id: str, member_id: str, assignments: dict[str, dict[str, tuple[int, ...]]]
+        self,
+        token: str,
+        group_id: str,
+        member_id: str,
+        assignments: dict[str, dict[str, tuple[int, ...]]],
+        generation: int | None = None,
     ) -> None:
-        group = self.core.groups[group_id].classic
         self.send(
             events.Sync(
                 reply_to=token,
                 group_id=group_id,
-                generation=group.generation,
+                generation=self.core.groups[group_id].classic.generation if generation is None else generation,
                 member_id=member_id,
                 instance_id=None,
                 protocol_type=None,
                 protocol_name=None,
                 assignments={m: encode_assignment(Assignment(version=0, partitions=p)) for m, p in assignments.items()},
+            )
+        )
+
+    def classic_beat(self, group_id: str, member_id: str, generation: int) -> None:
+        self.send(
+            events.Heartbeat(
+                reply_to="beat", group_id=group_id, generation=generation, member_id=member_id, instance_id=None
             )
         )
 

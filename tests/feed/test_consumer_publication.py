@@ -56,36 +56,65 @@ class Clients:
 
 def random_step(clients: Clients, dice: random.Random, number: int) -> None:
     """Something a client, an operator or time does."""
-    driver = clients.feed.driver
+    dice.choice([member_step, member_step, member_step, world_step, classic_step])(clients, dice, number)
+
+
+def member_step(clients: Clients, dice: random.Random, number: int) -> None:
+    """A member under KIP-848 comes, acknowledges, wants something else, commits or goes."""
     someone = dice.choice(list(clients.epochs)) if clients.epochs else ""
-    step = dice.randrange(12)
-    if step <= 1:
+    step = dice.randrange(9)
+    if step <= 1 or not someone:
         static = {"instance_id": f"i{dice.randrange(2)}"} if dice.random() < 0.4 else {}
         wish = dice.choice([{}, {"topics": ("t", "u")}, {"topics": (), "regex": "t|u"}, {"assignor": "range"}])
         clients.beat(f"m{number}", 0, **static, **wish)
-    elif step <= 5 and someone:
+    elif step <= 5:
         clients.ack(someone)
-    elif step == 6 and someone:
+    elif step == 6:
         clients.beat(someone, topics=dice.choice([("t",), ("u",), ("t", "u")]))
-    elif step == 7 and someone:
-        instance = (
-            clients.modern.members[someone].instance_id
-            if clients.modern and someone in clients.modern.members
-            else None
-        )
+    elif step == 7:
+        member = clients.modern.members.get(someone) if clients.modern else None
+        instance = member.instance_id if member else None
         clients.beat(someone, -2 if instance and dice.random() < 0.7 else -1, instance_id=instance)
-    elif step == 8:
+    else:
+        clients.feed.driver.commit(GROUP, {("t", dice.randrange(3)): number}, someone, clients.epochs[someone])
+
+
+def world_step(clients: Clients, dice: random.Random, number: int) -> None:
+    """Time passes, a topic comes, grows or goes, an operator removes a member or deletes the group."""
+    driver = clients.feed.driver
+    someone = dice.choice(list(clients.epochs)) if clients.epochs else ""
+    known = driver.core.topics.by_name.get("u")
+    step = dice.randrange(4)
+    if step <= 1:
         driver.pass_ms(dice.choice([10, 4_000, 31_000, 46_000]))
-    elif step == 9:
-        known = driver.core.topics.by_name.get("u")
-        if known is not None and dice.random() < 0.4:
-            driver.send(events.TopicDeleted(topic="u"))
-        else:
-            driver.topic("u", known.partitions + 1 if known else 2)
-    elif step == 10 and someone:
-        driver.commit(GROUP, {("t", dice.randrange(3)): number}, someone, clients.epochs[someone])
-    elif step == 11 and someone:
+    elif step == 2 and known is not None and dice.random() < 0.4:
+        driver.send(events.TopicDeleted(topic="u"))
+    elif step == 2:
+        driver.topic("u", known.partitions + 1 if known else 2)
+    elif someone:
         dice.choice([lambda: driver.leave(GROUP, someone), lambda: driver.delete_group(GROUP)])()
+
+
+def classic_step(clients: Clients, dice: random.Random, number: int) -> None:
+    """A member of the classic protocol comes, comes back, asks for its share, beats or goes; the group may change its type."""
+    driver = clients.feed.driver
+    group = driver.core.groups.get(GROUP)
+    if group is None or group.modern is None:
+        there = {} if group is None else dict.fromkeys(group.classic.members, group.classic.generation)
+    else:
+        there = {one.member_id: one.epoch for one in group.modern.members.values() if one.classic is not None}
+    someone = dice.choice(list(there)) if there else ""
+    step = dice.randrange(5)
+    if step == 0 or not there:
+        driver.join(f"c{number}", GROUP, topics=dice.choice([("t",), ("t", "u")]))
+    elif step == 1:
+        driver.join(f"c{number}", GROUP, someone, topics=dice.choice([("t",), ("t", "u")]))
+    elif step == 2:
+        driver.sync(f"s{number}", GROUP, someone, {one: {"t": (at,)} for at, one in enumerate(there)}, there[someone])
+    elif step == 3:
+        driver.classic_beat(GROUP, someone, there[someone])
+    else:
+        driver.leave(GROUP, someone)
 
 
 @settings(max_examples=150, deadline=None)
@@ -112,7 +141,9 @@ def test_every_kind_and_cause_that_is_told_is_one_that_readers_know() -> None:
     assert {event["kind"] for event in feed.events} <= set(KINDS)
     assert {event["cause"] for event in feed.events if "cause" in event} <= set(CAUSES)
     ended = [event["rebalance"] for event in feed.events if event["kind"] == "rebalance_completed"]
-    assert len(ended) > 100 and {one["outcome"] for one in ended} <= {"stable", "empty"}
+    modern = [one for one in ended if one["kind"] == "consumer"]
+    assert len(modern) > 50 and {one["outcome"] for one in modern} == {"stable", "empty"}
+    assert {one["kind"] for one in ended} == {"consumer", "classic"}
 
 
 def test_a_rebalance_is_told_with_its_phases_who_let_go_when_and_what_moved() -> None:

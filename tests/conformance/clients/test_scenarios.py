@@ -19,6 +19,7 @@ SUITE = (
     "split.java.consumer",
     "split.franz-go.consumer",
     "crowd.librdkafka",
+    "migrate.java",
     "static.java",
     "static.librdkafka",
     "static.librdkafka.consumer",
