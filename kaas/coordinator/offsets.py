@@ -111,7 +111,7 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
 
     def kind(self, core: Core) -> str:
         """Offsets of a group of members that nobody of it committed were put there by an operator."""
-        if self.event.generation >= 0:
+        if self.event.generation != NOBODY:
             return "offsets_committed"
         group = core.groups.get(self.event.group_id)
         return "offsets_reset" if group is not None and group.protocol_type else "offsets_committed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kaas.broker.security.rules import Rule, Rules
 from kaas.wire.apis import CONSUMER_GROUP_HEARTBEAT
 
 STEADY = {
@@ -40,3 +41,21 @@ def held(answer: Any) -> dict[Any, tuple[int, ...]] | None:
     if answer.assignment is None:
         return None
     return {row.topic_id: tuple(row.partitions) for row in answer.assignment.topic_partitions}
+
+
+def may_describe(*topics: str) -> Rules:
+    """Everybody may do everything with groups, and see these topics."""
+    groups = Rule(
+        permission_type="ALLOW", principal="User:*", operations=["ALL"], resource_type="GROUP", resource_name="*"
+    )
+    seen = [
+        Rule(
+            permission_type="ALLOW",
+            principal="User:*",
+            operations=["DESCRIBE"],
+            resource_type="TOPIC",
+            resource_name=topic,
+        )
+        for topic in topics
+    ]
+    return Rules((groups, *seen), super_users=frozenset(), everyone_if_none=False)

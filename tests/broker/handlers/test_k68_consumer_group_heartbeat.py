@@ -1,7 +1,7 @@
 import pytest
 
 from kaas.wire.apis import CONSUMER_GROUP_HEARTBEAT, CREATE_PARTITIONS, DELETE_TOPICS
-from tests.broker.handlers.consumers import beat, beat_values, held, join
+from tests.broker.handlers.consumers import beat, beat_values, held, join, may_describe
 from tests.broker.handlers.topics import create
 from tests.support.in_process import serving, until
 
@@ -99,3 +99,18 @@ async def test_requests_behind_one_that_waits_for_the_disk_are_answered_in_order
         for rack in ("r", None, "s", None):
             peer.put(CONSUMER_GROUP_HEARTBEAT, 1, **beat_values("a", 1, rack_id=rack))
         assert [(await peer.get()).error_code for _ in range(4)] == [0, 0, 0, 0]
+
+
+async def test_a_topic_that_the_client_may_not_describe_cannot_be_named_and_is_not_matched(tmp_path):
+    """https://issues.apache.org/jira/browse/KAFKA-18813"""
+    async with serving(tmp_path) as peer:
+        topic = await create(peer, "t1", 1)
+        await create(peer, "t2", 1)
+        peer.broker.rules = may_describe("t1")
+        assert (await join(peer, "a", "t1", "t2")).error_code == 29
+        assert (await join(peer, "a", subscribed_topic_regex="t[0-9]")).error_code == 0
+
+        async def matched():
+            return held(await beat(peer, "a", 1)) == {topic: (0,)}
+
+        await until(matched)

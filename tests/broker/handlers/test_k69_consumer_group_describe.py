@@ -1,7 +1,7 @@
 import pytest
 
 from kaas.wire.apis import CONSUMER_GROUP_DESCRIBE, DELETE_TOPICS
-from tests.broker.handlers.consumers import beat, join
+from tests.broker.handlers.consumers import beat, join, may_describe
 from tests.broker.handlers.groups import QUICK, stable
 from tests.broker.handlers.topics import create
 from tests.support.in_process import serving
@@ -83,3 +83,16 @@ async def test_a_topic_that_is_gone_is_left_out(tmp_path):
 async def test_it_is_refused_where_the_protocol_is_switched_off(tmp_path):
     async with serving(tmp_path, group_coordinator_rebalance_protocols="classic") as peer:
         assert [row.error_code for row in await describe(peer, "g", "")] == [35, 35]
+
+
+async def test_a_group_with_a_topic_that_the_client_may_not_describe_is_refused_as_a_whole(tmp_path):
+    """https://issues.apache.org/jira/browse/KAFKA-18813"""
+    async with serving(tmp_path) as peer:
+        await create(peer, "t")
+        await create(peer, "secret")
+        await join(peer, "a", "t", "secret")
+        await join(peer, "b", "t", group_id="other")
+        peer.broker.rules = may_describe("t")
+        hidden, shown = await describe(peer, "g", "other")
+        assert (hidden.error_code, hidden.members, bool(hidden.error_message)) == (29, (), True)
+        assert (shown.error_code, len(shown.members)) == (0, 1)
