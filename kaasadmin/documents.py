@@ -19,6 +19,8 @@ from kaas.broker.settings import TABLE
 from kaas.cli.__main__ import cli
 from kaas.cli.exits import Exit
 from kaas.coordinator.classic.states import TABLE as STATES
+from kaas.coordinator.modern.states import MEMBERS as CONSUMER_MEMBER_STATES
+from kaas.coordinator.modern.states import TABLE as CONSUMER_STATES
 from kaas.coordinator.transactions.states import TABLE as TRANSACTION_STATES
 from kaas.errors import ErrorCode
 from kaas.wire.apis import APIS
@@ -66,6 +68,25 @@ def states() -> str:
         table(head, rows)
         + "\n\n"
         + diagram({state.value: [s.value for s in row.exits] for state, row in STATES.items()})
+    )
+
+
+def consumer_states() -> str:
+    """States of a consumer group, and of its members."""
+    groups = [
+        (state.value, row.means, f"{row.leaves} ({', '.join(other.value for other in row.exits) or 'none'})")
+        for state, row in CONSUMER_STATES.items()
+    ]
+    members = [
+        (state.name, str(int(state)), row.means, row.epoch, row.told, row.leaves)
+        for state, row in CONSUMER_MEMBER_STATES.items()
+    ]
+    return (
+        table(("state", "means", "leaves (to)"), groups)
+        + "\n\n"
+        + diagram({state.value: [s.value for s in row.exits] for state, row in CONSUMER_STATES.items()})
+        + "\n\n"
+        + table(("state of a member", "number", "means", "its epoch", "its heartbeat is told", "leaves"), members)
     )
 
 
@@ -159,6 +180,7 @@ def _is_own(parameter: click.Parameter) -> bool:
 TABLES: dict[str, Callable[[], str]] = {
     "apis": apis,
     "states": states,
+    "consumer_states": consumer_states,
     "transaction_states": transaction_states,
     "errors": errors,
     "variables": variables,

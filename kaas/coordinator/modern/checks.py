@@ -47,6 +47,10 @@ def refusal(code: ErrorCode, message: str) -> Refusal:
     return Refusal(code=code, message=message)
 
 
+NOT_DURABLE = refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The disk refused the write.")
+"""What is told in place of an answer whose record was lost."""
+
+
 def check_form(core: Core, event: ConsumerHeartbeat) -> Refusal | None:
     """What can be said before any group is looked at."""
     for rules in (FORM, JOINING_FORM) if event.epoch == 0 else (FORM,):

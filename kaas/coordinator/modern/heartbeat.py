@@ -22,6 +22,7 @@ from kaas.coordinator.group import Group
 from kaas.coordinator.modern import leave, patterns, upgrade
 from kaas.coordinator.modern.change import Change, answer_in_turn
 from kaas.coordinator.modern.checks import (
+    NOT_DURABLE,
     Refusal,
     check_epoch,
     check_form,
@@ -35,8 +36,6 @@ from kaas.coordinator.modern.group import Member, MemberState, ModernGroup
 from kaas.coordinator.modern.reconcile import reconcile
 from kaas.coordinator.modern.sessions import heard
 from kaas.errors import ErrorCode
-
-NOT_DURABLE = refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The disk refused the write.")
 
 
 def heartbeat(core: Core, event: ConsumerHeartbeat, now_ms: int) -> None:

@@ -18,20 +18,16 @@ import msgspec
 
 from kaas.coordinator.announcements import Cause
 from kaas.coordinator.answers import ConsumerHeartbeatAnswer, LeaveAnswer, LeftMember
+from kaas.coordinator.classic.leave import REMOVED_BY_OPERATOR
 from kaas.coordinator.core import Answering, Core
 from kaas.coordinator.events import ConsumerHeartbeat, Leave, Leaving
 from kaas.coordinator.group import Group
 from kaas.coordinator.modern import downgrade, sessions
 from kaas.coordinator.modern.change import Change
-from kaas.coordinator.modern.checks import check_known, refusal
+from kaas.coordinator.modern.checks import NOT_DURABLE, check_known
 from kaas.coordinator.modern.epochs import grow
 from kaas.coordinator.modern.group import AWAY, Member, MemberState, ModernGroup
 from kaas.errors import ErrorCode
-
-REMOVED_BY_OPERATOR = "member was removed by an admin"
-"""How Kafka's admin client begins the reason of a removal (KIP-800)."""
-
-NOT_DURABLE = refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The disk refused the write.")
 
 
 def leave(core: Core, group: Group, event: ConsumerHeartbeat, now_ms: int) -> None:

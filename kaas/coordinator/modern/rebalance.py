@@ -23,6 +23,7 @@ from kaas.coordinator.announcements import (
 )
 from kaas.coordinator.core import Core
 from kaas.coordinator.modern.group import Member, MemberState, ModernGroup, Rebalance, State
+from kaas.coordinator.modern.states import TABLE
 from kaas.coordinator.topics import Partitions
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE
 
@@ -62,6 +63,7 @@ def progressed(core: Core, group: ModernGroup, before: Member | None, after: Mem
 def follow(core: Core, group: ModernGroup, before: State, after: State, now_ms: int) -> None:
     """A decision is made: the group was in the one state and is in the other."""
     if before is not after:
+        assert after in TABLE[before].exits, f"{group.group_id!r}: {before.value} to {after.value}"
         group.state_since_ms = now_ms
         core.out.announce(group.group_id, StateChanged(before=before.value, after=after.value))
     if after in PHASES:
