@@ -142,7 +142,7 @@ def said(member: Member, event: Join, subscription: Subscription) -> Member:
 
 
 def newcomer(change: Change, event: Join, subscription: Subscription) -> Member:
-    """Somebody who was not in the group before."""
+    """Somebody who was not in the group before. There is no new epoch for one who subscribes to nothing."""
     name = event.client_id if event.instance_id is None else event.instance_id
     member = Member(
         member_id=event.member_id or f"{name}-{event.fresh_id}",
@@ -154,8 +154,11 @@ def newcomer(change: Change, event: Join, subscription: Subscription) -> Member:
     member = said(member, event, subscription)
     change.put(member)
     change.announce("member_joined", member, reason=event.reason)
-    detail = {"client_id": member.client_id, "instance_id": member.instance_id, "reason": event.reason}
-    grow(change, Cause(kind="member_joined", member_id=member.member_id, detail=detail))
+    if member.topics:
+        detail = {"client_id": member.client_id, "instance_id": member.instance_id, "reason": event.reason}
+        grow(change, Cause(kind="member_joined", member_id=member.member_id, detail=detail))
+    else:
+        look_at_topics(change)
     return member
 
 
@@ -174,6 +177,8 @@ def finish(change: Change, member: Member, subscription: Subscription, event: Jo
     """The target, the member's next step towards it, and the answer."""
     core, group = change.core, change.group
     retarget(change)
+    if member.member_id not in group.target:
+        change.give_nothing(member.member_id)
     owned = partitions_of(subscription.owned, core.topics)
     after = reconcile(group, member, topic_ids(group, member, core.topics), owned)
     if after != member:

@@ -18,6 +18,7 @@ from kaas.coordinator.answers import SyncAnswer
 from kaas.coordinator.core import Core
 from kaas.coordinator.events import Heartbeat, Sync
 from kaas.coordinator.group import Group
+from kaas.coordinator.modern import epochs
 from kaas.coordinator.modern.change import answer_in_turn
 from kaas.coordinator.modern.checks import check_known
 from kaas.coordinator.modern.conversion import assignment_of
@@ -97,7 +98,8 @@ def sync(core: Core, group: Group, event: Sync, now_ms: int) -> None:
 
 
 def check_sync(core: Core, group: ModernGroup, event: Sync, now_ms: int) -> ErrorCode:
-    """Who asks, then for which protocol, then whether it is to join first. Who gives up has joined already."""
+    """Who asks, then for which protocol, then whether it is to join first. Who gives up has joined already, and so has who came
+    while the target rests, which would join again and again for nothing."""
     if event.protocol_missing:  # v5 must name type and protocol (KIP-559)
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if code := check_member(group, event.member_id, event.instance_id, event.generation):
@@ -105,7 +107,8 @@ def check_sync(core: Core, group: ModernGroup, event: Sync, now_ms: int) -> Erro
     member = group.members[event.member_id]
     if event.protocol_type not in (None, PROTOCOL_TYPE) or event.protocol_name not in (None, protocol_of(member)):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    if member.epoch < group.epoch and member.state != MemberState.UNREVOKED:
+    is_behind = member.epoch < group.target_epoch or not epochs.is_resting(group, now_ms)
+    if member.epoch < group.epoch and member.state != MemberState.UNREVOKED and is_behind:
         return tell_to_rejoin(core, group, member, now_ms)
     return ErrorCode.NONE
 

@@ -14,6 +14,8 @@ Source: KIP-848; PROTOCOL 4.6, 7.3.11 to 7.3.13 in docs/PROTOCOL.md; KAFKA-18150
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from kaas.coordinator.announcements import Cause, MembersChanged, StateChanged
@@ -37,11 +39,11 @@ def is_due(core: Core, group: ModernGroup) -> bool:
     return core.config.consumer_migration_policy.downgrades and len(group.members) <= core.config.max_size
 
 
-def downgrade(core: Core, group: Group, cause: Cause, follower: Follower | None, now_ms: int) -> None:
-    """The group is classic from here on, and rebalances for this cause; `follower` is told when the change is durable."""
+def downgrade(core: Core, group: Group, causes: Sequence[Cause], follower: Follower | None, now_ms: int) -> None:
+    """The group is classic from here on, and rebalances for these causes; `follower` is told when the change is durable."""
     reserved = convert(core, group, now_ms)
     save(core, group, reserved, follower, now_ms, is_shared_out=False)
-    rebalance.prepare_or_complete(core, group.classic, [cause], now_ms)
+    rebalance.prepare_or_complete(core, group.classic, causes, now_ms)
 
 
 def convert(core: Core, group: Group, now_ms: int) -> int:

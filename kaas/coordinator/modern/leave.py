@@ -72,7 +72,7 @@ def take_out(
         change.remove(member.member_id)
     if gone and downgrade.is_due(core, change.group):
         follower = None if to is None else Answering(to=to, answer=answer, refusal=refusal)
-        downgrade.downgrade(core, group, gone[0][1], follower, change.now_ms)
+        downgrade.downgrade(core, group, [cause for _, cause in gone], follower, change.now_ms)
         return
     for index, (_, cause) in enumerate(gone):
         if index == 0:

@@ -6,6 +6,7 @@ import pytest
 
 from kaas.coordinator.announcements import MemberChange
 from kaas.coordinator.classic.states import State
+from kaas.coordinator.modern import epochs
 from tests.support.groups import RANGE
 from tests.support.mixed import Mixed, settle
 
@@ -141,6 +142,20 @@ def test_a_full_group_names_nobody_and_lets_its_own_come_back():
     asked = both.joins(member_id="who")
     assert (asked.code, asked.answer.member_id) == (81, "")
     assert (k.joins().code, k.restarts().joins().code) == (0, 0)
+
+
+def test_one_that_subscribes_to_nothing_makes_no_epoch(both, m):
+    k = both.classic_reader()
+    assert (k.rejoins(), k.generation, k.beats(), both.seen) == ({}, 1, 0, ("Stable", 1, 1))
+
+
+def test_one_that_comes_while_the_target_rests_holds_nothing_until_it_is_made(both, m, monkeypatch):
+    monkeypatch.setattr(epochs, "is_resting", lambda group, now_ms: True)
+    k = both.classic_reader("orders")
+    assert (k.rejoins(), k.generation, k.beats(), both.seen) == ({}, 1, 27, ("Assigning", 2, 1))
+    monkeypatch.undo()
+    settle(m)
+    assert (k.rejoins(), k.generation) == ({"orders": (2, 3)}, 2)
 
 
 def test_one_that_reads_another_topic_grows_the_epoch(both, m):

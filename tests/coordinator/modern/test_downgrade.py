@@ -108,6 +108,17 @@ def test_the_last_of_all_leaves_an_empty_consumer_group():
     assert both.kind == ("Empty", "consumer")
 
 
+def test_all_who_are_removed_with_the_last_one_are_told_as_causes():
+    both = Mixed(orders=2)
+    m, k, other = both.consumer("orders"), both.classic_reader("orders"), both.classic_reader("orders")
+    m.joins()
+    k.rejoins()
+    other.rejoins()
+    both.leaves((m.id, None), (k.id, None))
+    rebalance = both.classic().rebalance
+    assert (rebalance.cause.member_id, [cause.member_id for cause in rebalance.also]) == (m.id, [k.id])
+
+
 def test_a_classic_member_that_goes_leaves_the_group_as_it_is():
     both, k, late, m = mixed()
     k.leaves()
