@@ -59,7 +59,7 @@ def handle(broker: Broker, request: Request) -> None:
         may_describe=describes(broker, request),
     )
     broker.groups.submit(event)
-    if request.comes_again():
+    if message.member_epoch > 0 and request.comes_again():  # who joins without an id gets a new one each time
         request.remember(KnownHeartbeat(broker, request, event).serve)
 
 
