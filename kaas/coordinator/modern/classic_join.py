@@ -50,23 +50,30 @@ def join(core: Core, group: Group, event: Join, now_ms: int) -> None:
     if not modern.members:
         join_empty(core, group, event, now_ms)
         return
-    code = check_request(core, event) or check_group(core, modern, event)
-    if code:
+    if code := check_request(core, event):
         refuse(core, event, code)
+        return
+    if code := check_group(core, modern, event):
+        turn_away(core, event, code)
         return
     if event.requires_known_id and not event.member_id and event.instance_id is None:
         member_id = f"{event.client_id}-{event.fresh_id}"
         core.out.reply(event.reply_to, JoinAnswer(code=ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id))
         return
     if code := check_holder(modern, event):
-        refuse(core, event, code)
+        turn_away(core, event, code)
         return
     try:
         subscription = decode_subscription(event.protocols[0][1])
     except ValueError:
-        refuse(core, event, ErrorCode.UNKNOWN_SERVER_ERROR)
+        turn_away(core, event, ErrorCode.UNKNOWN_SERVER_ERROR)
         return
     admit(core, group, event, subscription, now_ms)
+
+
+def turn_away(core: Core, event: Join, code: ErrorCode) -> None:
+    """What a consumer group refuses names nobody, whatever id was sent."""
+    core.out.reply(event.reply_to, JoinAnswer(code=code, member_id=""))
 
 
 def join_empty(core: Core, group: Group, event: Join, now_ms: int) -> None:
