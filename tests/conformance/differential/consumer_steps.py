@@ -23,7 +23,8 @@ HEARTBEAT, DESCRIBE = "consumer_heartbeat", "consumer_describe"
 
 RULES: tuple[tuple[str | None, tuple[tuple[str, ...], ...]], ...] = (
     (None, ((TOPIC,),)),
-    ("uniform", ((TOPIC,), (TOPIC,), (TOPIC, NO_TOPIC))),
+    ("uniform", ((TOPIC, NO_TOPIC),)),
+    ("uniform", ((TOPIC,), (TOPIC,), ())),
     ("range", ((TOPIC,), (TOPIC, OTHER_TOPIC), (OTHER_TOPIC,), (TOPIC, NO_TOPIC), ())),
 )
 """The assignor that all members prefer, and what each may subscribe to."""
@@ -37,6 +38,7 @@ class ConsumerScript:
         self._letters = iter(LETTERS)
         self._ids = [next(self._letters) for _ in range(CLIENTS)]
         self._instances = [None, None, *(self._dice.choice((None, f"i{n}")) for n in range(2, CLIENTS))]
+        self._here: set[int] = set()
         self._assignor, self._subscriptions = self._dice.choice(RULES)
         self.steps: list[Step] = []
         if self._dice.random() < 0.9:
@@ -50,7 +52,7 @@ class ConsumerScript:
         if what < 0.12:
             self._settle()
         elif what < 0.27:
-            self.steps.append(self._join(client))
+            self.steps.append(self._join(client) if self._may_join(client) else self._ack(client))
         elif what < 0.55:
             self.steps.append(dice.choice((self._beat, self._ack, self._ack, self._full))(client))
         elif what < 0.70:
@@ -67,9 +69,13 @@ class ConsumerScript:
     def _settle(self) -> None:
         """Some members come, and everybody acknowledges until nothing changes."""
         clients = sorted(self._dice.sample(range(CLIENTS), self._dice.randint(1, 3)))
-        self.steps += [self._join(client, proper=True) for client in clients]
+        self.steps += [self._join(client, proper=True) for client in clients if self._may_join(client)]
         for _ in range(2):
             self.steps += [self._ack(client, proper=True) for client in clients]
+
+    def _may_join(self, client: int) -> bool:
+        """A static member that joins twice is refused by Apache, so that happens now and then only."""
+        return self._instances[client] is None or client not in self._here or self._dice.random() < 0.1
 
     # Heartbeats
 
@@ -89,6 +95,7 @@ class ConsumerScript:
         return {"topics": self._dice.choice(self._subscriptions), "assignor": self._assignor}
 
     def _join(self, client: int, proper: bool = False) -> Step:
+        self._here.add(client)
         return self._heartbeat(client, proper, epoch=0, timeout=REBALANCE_MS, owned=NOTHING, **self._wants())
 
     def _beat(self, client: int) -> Step:
@@ -112,6 +119,7 @@ class ConsumerScript:
         return self._heartbeat(client, **self._wants())
 
     def _leave(self, client: int) -> Step:
+        self._here.discard(client)
         return self._heartbeat(client, epoch=self._dice.choice((-1, -1, -2)))
 
     def _restart(self, client: int) -> list[Step]:

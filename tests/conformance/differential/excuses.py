@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.conformance.differential.consumer_steps import HEARTBEAT
 from tests.conformance.differential.steps import Step
 
 PARKED = "parked"
 UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_MEMBER_ID = -1, 3, 25
 GROUP_ID_NOT_FOUND, GROUP_SUBSCRIBED_TO_TOPIC = 69, 86
+INVALID_REQUEST, UNRELEASED_INSTANCE_ID, STALE_MEMBER_EPOCH, INVALID_REGULAR_EXPRESSION = 42, 111, 113, 128
+APACHE_TAKES_OR_REFUSES = (0, UNRELEASED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION)
 
 
 def excuse(step: Step, what: str, apache: Any, ours: Any) -> str | None:
@@ -94,6 +97,35 @@ def subscribed_since(step: Step, what: str, apache: Any, ours: Any) -> str | Non
     return None
 
 
+def said_again(step: Step, what: str, apache: Any, ours: Any) -> str | None:
+    """A static member says its first heartbeat again."""
+    if step.what != HEARTBEAT or step.more.get("epoch") != 0 or step.instance is None:
+        return None
+    if code_of(apache) == UNRELEASED_INSTANCE_ID and code_of(ours) in (0, INVALID_REGULAR_EXPRESSION):
+        return (
+            "0034: a static member that joins again under its id is taken like a dynamic one, by Apache it is refused"
+        )
+    return None
+
+
+def another_instance(step: Step, what: str, apache: Any, ours: Any) -> str | None:
+    """A member joins again, and names an instance that is not its own."""
+    joins = step.what == HEARTBEAT and step.more.get("epoch") == 0 and step.instance is not None
+    if joins and code_of(ours) == INVALID_REQUEST and code_of(apache) in APACHE_TAKES_OR_REFUSES:
+        return "0034: a member cannot change its instance id"
+    return None
+
+
+def held_since(step: Step, what: str, apache: Any, ours: Any) -> str | None:
+    """A member commits with an epoch that it had before."""
+    if step.what != "commit" or not isinstance(apache, dict) or not isinstance(ours, dict):
+        return None
+    theirs, own = ({row["error_code"] for t in said["topics"] for row in t["partitions"]} for said in (apache, ours))
+    if (theirs, own) == ({STALE_MEMBER_EPOCH}, {0}):
+        return "0035: a commit with an earlier epoch is taken for partitions that the member has had since then"
+    return None
+
+
 RULES = (
     another_leader,
     removed_while_syncing,
@@ -103,6 +135,9 @@ RULES = (
     group_without_a_record,
     pending_leave_rebalances,
     subscribed_since,
+    said_again,
+    another_instance,
+    held_since,
 )
 
 

@@ -7,7 +7,17 @@ import re
 import pytest
 
 from tests.conformance.differential import excuses
+from tests.conformance.differential.consumer_steps import (
+    DESCRIBE,
+    HEARTBEAT,
+    LESS,
+    MORE,
+    NOTHING,
+    TOLD,
+    ConsumerScript,
+)
 from tests.conformance.differential.fuzzer import compare
+from tests.conformance.differential.player import CLASSIC, CONSUMERS
 from tests.conformance.differential.steps import Script
 from tests.conformance.peers import APACHE, OURS
 from tests.support.broker import ROOT
@@ -17,8 +27,9 @@ SEQUENCES = 120
 pytestmark = pytest.mark.timeout(600)
 
 
-def test_both_brokers_do_the_same(peers):
-    report = asyncio.run(compare(peers.address(APACHE, {}), peers.address(OURS, {}), range(SEQUENCES)))
+@pytest.mark.parametrize("kind", [CLASSIC, CONSUMERS], ids=["classic", "consumers"])
+def test_both_brokers_do_the_same(peers, kind):
+    report = asyncio.run(compare(peers.address(APACHE, {}), peers.address(OURS, {}), range(SEQUENCES), kind))
     assert report.sequences == SEQUENCES and not report.differences, str(report)
 
 
@@ -28,14 +39,31 @@ def test_a_broker_that_does_otherwise_is_found_out(peers):
     assert report.differences and "81" in str(report.differences[0])
 
 
-def test_two_brokers_of_one_kind_do_not_differ(peers):
+def test_a_broker_that_treats_consumer_groups_otherwise_is_found_out(peers):
+    one, other = peers.address(OURS, {}), peers.address(OURS, {"group.consumer.max.size": 1})
+    report = asyncio.run(compare(one, other, range(30), CONSUMERS, stop_after=1))
+    assert report.differences and "81" in str(report.differences[0])
+
+
+@pytest.mark.parametrize("kind", [CLASSIC, CONSUMERS], ids=["classic", "consumers"])
+def test_two_brokers_of_one_kind_do_not_differ(peers, kind):
     one, other = peers.address(OURS, {}), peers.address(OURS, {"num.partitions": 2})
-    report = asyncio.run(compare(one, other, range(40)))
+    report = asyncio.run(compare(one, other, range(40), kind))
     assert not report.differences and not report.excused, str(report)
 
 
-def test_a_seed_names_a_sequence():
-    assert Script(7).steps == Script(7).steps != Script(8).steps
+@pytest.mark.parametrize("script", [Script, ConsumerScript])
+def test_a_seed_names_a_sequence(script):
+    assert script(7).steps == script(7).steps != script(8).steps
+
+
+def test_sequences_of_consumer_groups_reach_every_kind_of_heartbeat():
+    asked = [step for seed in range(200) for step in ConsumerScript(seed).steps]
+    beats = [step.more for step in asked if step.what == HEARTBEAT]
+    assert {more.get("epoch") for more in beats} >= {None, 0, -1, -2, -3}
+    assert {more.get("owned") for more in beats} == {None, TOLD, LESS, MORE, NOTHING}
+    assert {more["lost"] for more in beats} == {True, False} and any(more.get("regex") for more in beats)
+    assert {step.what for step in asked} >= {DESCRIBE, "describe", "list", "commit", "fetch", "leave", "delete group"}
 
 
 def test_sequences_reach_every_kind_of_request():
