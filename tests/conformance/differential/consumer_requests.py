@@ -8,7 +8,7 @@ from uuid import UUID
 
 from kaas.wire.apis import CONSUMER_GROUP_DESCRIBE, CONSUMER_GROUP_HEARTBEAT, Api
 from tests.conformance.differential.consumer_steps import CLIENTS, DESCRIBE, HEARTBEAT, LESS, MORE, NOTHING, TOLD
-from tests.conformance.differential.requests import APIS, Client, Translator
+from tests.conformance.differential.requests import APIS, BUSY_CODES, Client, Translator
 from tests.conformance.differential.steps import PARTITIONS, TOPIC, Step
 
 CONSUMER_APIS: dict[str, Api] = {HEARTBEAT: CONSUMER_GROUP_HEARTBEAT, DESCRIBE: CONSUMER_GROUP_DESCRIBE, **APIS}
@@ -92,6 +92,10 @@ class ConsumerTranslator(Translator):
         return values
 
     # Answers
+
+    def is_busy(self, step: Step, answer: Any) -> bool:
+        """Whether a coordinator says to ask again: a broker that has just started takes its partitions one after another."""
+        return step.what == HEARTBEAT and int(answer.error_code) in BUSY_CODES
 
     def learn(self, step: Step, answer: Any) -> None:
         """What a member takes from the answer to its heartbeat, unless that is lost."""
