@@ -103,7 +103,7 @@ def said_again(step: Step, what: str, apache: Any, ours: Any) -> str | None:
         return None
     if code_of(apache) == UNRELEASED_INSTANCE_ID and code_of(ours) in (0, INVALID_REGULAR_EXPRESSION):
         return (
-            "0034: a static member that joins again under its id is taken like a dynamic one, by Apache it is refused"
+            "0039: a static member that joins again under its id is taken like a dynamic one, by Apache it is refused"
         )
     return None
 
@@ -112,8 +112,22 @@ def another_instance(step: Step, what: str, apache: Any, ours: Any) -> str | Non
     """A member joins again, and names an instance that is not its own."""
     joins = step.what == HEARTBEAT and step.more.get("epoch") == 0 and step.instance is not None
     if joins and code_of(ours) == INVALID_REQUEST and code_of(apache) in APACHE_TAKES_OR_REFUSES:
-        return "0034: a member cannot change its instance id"
+        return "0039: a member cannot change its instance id"
     return None
+
+
+def reads_nothing(step: Step, what: str, apache: Any, ours: Any) -> str | None:
+    """A member comes that subscribes to nothing, while the target is due."""
+    joins = step.what == HEARTBEAT and step.more.get("epoch") == 0 and step.more.get("topics") == ()
+    if joins and what == "the description" and without_shares(apache) == without_shares(ours):
+        return "0034: a member that comes and reads nothing makes Apache's assignor take all for alike"
+    return None
+
+
+def without_shares(described: dict[str, Any]) -> dict[str, Any]:
+    """A consumer group without what its members have and are to have."""
+    members = [{**m, "assignment": None, "target_assignment": None} for m in described["members"]]
+    return {**described, "members": members}
 
 
 def held_since(step: Step, what: str, apache: Any, ours: Any) -> str | None:
@@ -122,7 +136,7 @@ def held_since(step: Step, what: str, apache: Any, ours: Any) -> str | None:
         return None
     theirs, own = ({row["error_code"] for t in said["topics"] for row in t["partitions"]} for said in (apache, ours))
     if (theirs, own) == ({STALE_MEMBER_EPOCH}, {0}):
-        return "0035: a commit with an earlier epoch is taken for partitions that the member has had since then"
+        return "0040: a commit with an earlier epoch is taken for partitions that the member has had since then"
     return None
 
 
@@ -137,6 +151,7 @@ RULES = (
     subscribed_since,
     said_again,
     another_instance,
+    reads_nothing,
     held_since,
 )
 
