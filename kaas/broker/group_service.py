@@ -119,8 +119,8 @@ class GroupService:
             log.warning("the volume is ahead of its assignment", epoch=found.newest_epoch)
             self.coordinator.out.epoch = found.newest_epoch + 1
         self.coordinator.groups = found.groups
-        self.coordinator.broken = found.broken
-        self.coordinator.broken_transactions = found.broken_transactions
+        self.coordinator.broken = found.broken or {}  # asked at each request: a plain dict is empty at once
+        self.coordinator.broken_transactions = found.broken_transactions or {}
         for record, _ in found.transactions.values():
             if isinstance(record, TransactionState):
                 self.coordinator.transactions[record.transactional_id] = Holder(record, record)
