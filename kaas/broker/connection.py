@@ -37,6 +37,9 @@ LONGEST_BYTES = 4_096
 MOST = 16
 """Frames that a connection recognises."""
 
+FAULT = "a fault of the broker"
+"""Why a connection ends on which something failed that never should."""
+
 KEEP_ALIVE = [
     (getattr(socket, name), value)
     for name, value in (("TCP_KEEPIDLE", 120), ("TCP_KEEPINTVL", 30), ("TCP_KEEPCNT", 4))

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import structlog
 
 from kaas.broker.broker import Broker
-from kaas.broker.connection import Connection, Serve
+from kaas.broker.connection import FAULT, Connection, Serve
 from kaas.broker.handlers import HANDLERS, Handler
 from kaas.broker.handlers.k18_api_versions import unknown_version_body
 from kaas.broker.request import Request
@@ -125,7 +125,7 @@ class Dispatcher:
             return known(data)
         except Exception:
             log.exception("request failed", known=known, client=connection.client_host)
-            connection.refuse("a fault of the broker")
+            connection.refuse(FAULT)
             return True
 
     def serve(self, connection: Connection, payload: bytes) -> Request | None:
@@ -151,7 +151,7 @@ class Dispatcher:
             return None
         except Exception:
             log.exception("request failed", api=APIS[key].name, version=version, client=connection.client_host)
-            connection.refuse("a fault of the broker")
+            connection.refuse(FAULT)
             return None
         return None if request.done else request
 

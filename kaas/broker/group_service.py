@@ -54,6 +54,10 @@ GATHERING_ROUNDS = 4
 take turns, which costs more than to look once more for what has come; a round in which nothing comes takes microseconds."""
 
 
+Asked = tuple[Event, Callable[[], None] | None]
+"""An event, and who is told that its decision failed; null: whoever submitted it has the exception."""
+
+
 class Audience(Protocol):
     """Who hears announcements: the feed."""
 
@@ -99,7 +103,8 @@ class GroupService:
         self._settings = settings
         self._clock = clock
         self._loop = asyncio.get_running_loop()
-        self._queue: deque[Event] = deque()
+        self._queue: deque[list[Asked]] = deque()
+        self._gathered: list[Asked] = []
         self._running = False
         self._persisted: deque[Persist] = deque()
         self.coordinator = Coordinator(settings.coordinator())
@@ -136,8 +141,8 @@ class GroupService:
             log.warning("the volume is ahead of its assignment", epoch=found.newest_epoch)
             self.coordinator.out.epoch = found.newest_epoch + 1
         self.coordinator.groups = found.groups
-        self.coordinator.broken = found.broken
-        self.coordinator.broken_transactions = found.broken_transactions
+        self.coordinator.broken = found.broken or {}  # asked at each request: a plain dict is empty at once
+        self.coordinator.broken_transactions = found.broken_transactions or {}
         for record, _ in found.transactions.values():
             if isinstance(record, TransactionState):
                 self.coordinator.transactions[record.transactional_id] = Holder(record, record)
@@ -151,21 +156,50 @@ class GroupService:
             broken=len(found.broken) + len(found.broken_transactions),
         )
 
+    def gather(self, event: Event, fault: Callable[[], None]) -> None:
+        """Handle an event at the end of this round of the loop, together with the others that the round brought; `fault` is
+        called, while the exception is handled, if that fails.
+
+        For requests of which many come at once: what decides about them stays in the processor's caches then, which makes
+        each of them a sixth cheaper than with a socket read between every two.
+        """
+        if not self._gathered:
+            self._loop.call_soon(self._handle_gathered)
+        self._gathered.append((event, fault))
+
+    def _handle_gathered(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        self._queue.append(gathered)
+        self._handle_queue()
+
     def submit(self, event: Event) -> None:
         """Handle an event and everything that follows from it at once."""
+        self._queue.append([(event, None)])
+        self._handle_queue()
+
+    def _handle_queue(self) -> None:
         if self._running:
-            self._queue.append(event)
             return
         self._running = True
         try:
-            self._carry_out(event)
             while self._queue:
-                self._carry_out(self._queue.popleft())
+                self._carry_out(self._decide(self._queue.popleft()))
         finally:
             self._running = False
 
-    def _carry_out(self, event: Event) -> None:
-        for effect in self.coordinator.handle(event, self._clock.now_ms()):
+    def _decide(self, asked: list[Asked]) -> list[Effect]:
+        now_ms, decide = self._clock.now_ms(), self.coordinator.decide
+        for event, fault in asked:
+            try:
+                decide(event, now_ms)
+            except Exception:  # it must not keep back the others that came with it
+                if fault is None:
+                    raise
+                fault()
+        return self.coordinator.out.take()
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        for effect in effects:
             kind = type(effect)
             if kind is Reply:
                 try:

@@ -16,8 +16,12 @@ from __future__ import annotations
 import struct
 from abc import ABC, abstractmethod
 
-from kaas.broker.connection import Connection
+import structlog
+
+from kaas.broker.connection import FAULT, Connection
 from kaas.broker.request import Request
+
+log = structlog.get_logger("kaas.broker.known")
 
 HEAD_BYTES = 8
 """Length, key and version; the correlation id stands behind them."""
@@ -42,6 +46,12 @@ class Known(ABC):
     @abstractmethod
     def serve(self, data: bytes) -> bool:
         """Serve a frame; false if it is another request."""
+
+    def failed(self) -> None:
+        """Deciding about it failed, which is a fault of ours: the client is to connect and ask again. Called while the
+        exception is handled."""
+        log.exception("request failed", known=self, client=self.connection.client_host)
+        self.connection.refuse(FAULT)
 
     def parts(self, body: bytes) -> tuple[bytes, bytes]:
         """What stands before and behind the correlation id in an answer with this body."""

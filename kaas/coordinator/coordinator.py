@@ -112,11 +112,15 @@ class Coordinator(Core):
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """Decide about one event. The effects are to be carried out in order."""
+        self.decide(event, now_ms)
+        return self.out.take()
+
+    def decide(self, event: Event, now_ms: int) -> None:
+        """As `handle`; the effects wait in `out`, behind those of events that were decided before and not taken yet."""
         self._deciders[type(event)](event, now_ms)
         while self.again:
             event = self.again.popleft()
             self._deciders[type(event)](event, now_ms)
-        return self.out.take()
 
     def _by_protocol(
         self, classic: Callable[[Core, Any, int], None], consumer: Callable[[Core, Group, Any, int], None]

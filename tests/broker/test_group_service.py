@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import threading
 
 import pytest
@@ -130,6 +131,52 @@ async def test_what_a_few_rounds_of_the_loop_bring_shares_a_flush(lives, monkeyp
     life.commit("alone")
     assert await life.code_of("alone") == 0
     assert handed == [GATHERING_ROUNDS, GATHERING_ROUNDS + 1]
+
+
+async def test_what_a_round_brings_together_is_handled_at_its_end_in_the_order_in_which_it_came(lives):
+    life = await lives()
+    told = []
+    for number in range(3):
+        about = {"group_id": "g", "generation": 1, "member_id": f"{number}", "instance_id": None}
+        life.groups.gather(
+            events.Heartbeat(reply_to=lambda code, n=number: told.append((n, int(code))), **about), pytest.fail
+        )
+    life.groups.submit(events.Heartbeat(reply_to=lambda code: told.append(("now", int(code))), **about))
+    assert told == [("now", 25)]
+    await asyncio.sleep(0)
+    assert told == [("now", 25), (0, 25), (1, 25), (2, 25)]
+
+
+async def test_a_decision_that_fails_is_told_to_who_asked_and_keeps_none_of_its_round_back(lives, monkeypatch):
+    life = await lives()
+    told, decide = [], life.groups.coordinator.decide
+
+    def failing(event, now_ms):
+        if event.member_id == "bad":
+            raise RuntimeError("a fault")
+        decide(event, now_ms)
+
+    monkeypatch.setattr(life.groups.coordinator, "decide", failing)
+    for name in ("one", "bad", "two"):
+        about = {"group_id": "g", "generation": 1, "member_id": name, "instance_id": None}
+        event = events.Heartbeat(reply_to=lambda code, name=name: told.append(name), **about)
+        life.groups.gather(event, lambda name=name: told.append((name, str(sys.exc_info()[1]))))
+    await asyncio.sleep(0)
+    assert told == [("bad", "a fault"), "one", "two"]
+
+
+async def test_what_was_gathered_waits_while_an_event_is_handled(lives):
+    life = await lives()
+    told = []
+    about = {"group_id": "g", "generation": 1, "member_id": "m", "instance_id": None}
+
+    def outer(code):
+        life.groups._handle_gathered()
+        told.append("outer")
+
+    life.groups.gather(events.Heartbeat(reply_to=lambda code: told.append("gathered"), **about), pytest.fail)
+    life.groups.submit(events.Heartbeat(reply_to=outer, **about))
+    assert told == ["outer", "gathered"]
 
 
 async def test_events_that_come_while_one_is_handled_wait_for_it(lives):

@@ -151,7 +151,7 @@ async def test_a_fault_ends_the_connection_and_no_other(tmp_path):
         for _ in range(3):
             await peer.ask(HEARTBEAT, 4, **member.values)
         other = await Peer.connect(peer.server)
-        with mock.patch.object(peer.broker.groups, "submit", side_effect=RuntimeError("broken")):
+        with mock.patch.object(peer.broker.groups.coordinator, "decide", side_effect=RuntimeError("broken")):
             peer.put(HEARTBEAT, 4, **member.values)
             with pytest.raises(Closed):
                 await peer.get()

@@ -7,7 +7,9 @@ import pytest
 from kaas.coordinator import timers
 from kaas.coordinator.announcements import GroupCreated, GroupGone, PartitionsChanged, RebalanceStarted
 from kaas.coordinator.classic.states import State
-from kaas.coordinator.events import ClockMoved, PartitionsAdded, TimerExpired
+from kaas.coordinator.config import CoordinatorConfig
+from kaas.coordinator.coordinator import Coordinator
+from kaas.coordinator.events import ClockMoved, Heartbeat, Loaded, PartitionsAdded, TimerExpired
 from kaas.coordinator.records import OffsetsCommitted
 from kaas.errors import ErrorCode
 from tests.support.groups import GROUP, OTHER_TOPIC, Groups
@@ -302,3 +304,12 @@ def test_wall_time_follows_the_clock():
     groups.commits({("t", 0): 1})
     record = groups.journal.written[-1][1]
     assert isinstance(record, OffsetsCommitted) and record.offsets[0][2].committed_at == groups.now_ms + 5
+
+
+def test_effects_of_events_that_come_together_stand_in_the_order_of_the_events():
+    core = Coordinator(CoordinatorConfig())
+    core.handle(Loaded(), 0)
+    for number in range(3):
+        core.decide(Heartbeat(reply_to=number, group_id=GROUP, generation=1, member_id="m", instance_id=None), 5)
+    effects = core.out.take()
+    assert [(effect.to, effect.answer) for effect in effects] == [(n, ErrorCode.UNKNOWN_MEMBER_ID) for n in range(3)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from kaas.broker.broker import Broker
+from kaas.broker.connection import FAULT
 from kaas.broker.fetch_sessions import Continuation, FetchedPartition, PartitionKey
 from kaas.broker.fetching import Limits, Row, Wanted, read_partitions
 from kaas.broker.partitions import partition_of, topic_named, topic_with_id
@@ -129,7 +130,7 @@ class Fetch:
     def take_rows(self, rows: list[Row] | KafkaError) -> None:
         """What the reader thread has read."""
         if isinstance(rows, KafkaError):
-            self.request.refuse(f"a fault of the broker: {rows.message}")
+            self.request.refuse(f"{FAULT}: {rows.message}")
             return
         lacking = self.lacking(rows)
         if lacking and self.broker.topics.now_s() < self.deadline:

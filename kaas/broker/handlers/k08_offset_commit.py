@@ -151,7 +151,7 @@ class KnownCommit(Known):
         self.correlation = fields[1]
         self.connection.park(self)
         event = self._event
-        self._groups.submit(
+        self._groups.gather(
             events.Commit(
                 reply_to=self._reply,
                 group_id=event.group_id,
@@ -160,7 +160,8 @@ class KnownCommit(Known):
                 instance_id=event.instance_id,
                 rows=rows,
                 modern=event.modern,
-            )
+            ),
+            self.failed,
         )
         return True
 

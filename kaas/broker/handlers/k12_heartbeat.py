@@ -67,7 +67,8 @@ class KnownHeartbeat(Verbatim):
         if not self.is_same(data):
             return False
         self.correlation = data[HEAD_BYTES:CORRELATION_END]
-        self._groups.submit(self._event)
+        self.connection.park(self)
+        self._groups.gather(self._event, self.failed)
         return True
 
     def _reply(self, code: ErrorCode) -> None:

@@ -122,7 +122,7 @@ class KnownHeartbeat(Verbatim):
             return False
         self.correlation = data[HEAD_BYTES:CORRELATION_END]
         self.connection.park(self)
-        self._groups.submit(self._event)
+        self._groups.gather(self._event, self.failed)
         return True
 
     def _reply(self, answer: ConsumerHeartbeatAnswer) -> None:
