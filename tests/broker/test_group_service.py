@@ -303,11 +303,11 @@ async def test_patterns_are_matched_and_told_even_when_that_fails(tmp_path, may_
         groups.coordinator.topics.put(Topic(name, bytes([number]) * 16, 1))
     asked = [ResolveRegexes(group_id="g", patterns=("t.*", "("), may_describe=may_describe)]
 
-    def handle(event, now_ms):
+    def decide(event, now_ms):
         seen.append(event)
-        return asked if event == "heartbeat" else []
+        groups.coordinator.out.effects.extend(asked if event == "heartbeat" else [])
 
-    groups.coordinator.handle = handle
+    groups.coordinator.decide = decide
     groups.submit("heartbeat")
     await until_async(lambda: len(seen) == 2)
     assert seen[1] == events.RegexesResolved(group_id="g", topics=found)
