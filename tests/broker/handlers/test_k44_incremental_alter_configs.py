@@ -34,13 +34,13 @@ async def test_it_works_in_every_version(tmp_path, version):
     [
         (TOPIC, "t", "retention.ms", 1, 5),
         (BROKER, "1", "offset.metadata.max.bytes", 2, 5),
-        (GROUP, "g", "consumer.session.timeout.ms", 8, 5),
+        (GROUP, "g", "consumer.heartbeat.interval.ms", 8, 5),
     ],
 )
 async def test_what_is_set_is_shown_with_its_source_until_it_is_deleted(
     tmp_path, kind, name, key, source, default_source
 ):
-    async with serving(tmp_path) as peer:
+    async with serving(tmp_path, group_consumer_min_heartbeat_interval_ms=1) as peer:
         await create(peer, "t")
         default, _ = await shown(peer, kind, name, key)
         assert (await alter(peer, kind, name, (key, SET, "7"))).error_code == 0
