@@ -12,11 +12,12 @@ import asyncio
 import struct
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kaas.wire.apis import (
+    CONSUMER_GROUP_HEARTBEAT,
     CREATE_TOPICS,
     FIND_COORDINATOR,
     HEARTBEAT,
@@ -46,6 +47,16 @@ VERSIONS = {
     LIST_OFFSETS: 2,
 }
 """What is asked in: the last versions before compact encodings, which every broker serves."""
+STEADY = {
+    "instance_id": None,
+    "rack_id": None,
+    "rebalance_timeout": -1,
+    "subscribed_topic_names": None,
+    "subscribed_topic_regex": None,
+    "server_assignor": None,
+    "topic_partitions": None,
+}
+"""A heartbeat of KIP-848 that says nothing new."""
 WARM_UP_S = 1.0
 SAMPLE_EVERY = 16
 """One answer in so many has its latency noted."""
@@ -224,25 +235,49 @@ async def sync(connection: Connection, group: str, joined: Any) -> int:
 
 async def lone_members(address: str, count: int) -> list[Member]:
     """So many groups of one member."""
-    run = uuid.uuid4().hex[:6]
 
-    async def one(connection: Connection, number: int) -> Member:
-        group = f"bench-{run}-{number}"
+    async def one(connection: Connection, group: str) -> Member:
         joined = await join(connection, group)
         assert await sync(connection, group, joined) == 0
         return Member(connection=connection, group=group, id=joined.member_id, generation=joined.generation_id)
 
+    return await each_in_a_group(address, count, one)
+
+
+async def lone_consumers(address: str, count: int) -> list[Member]:
+    """So many consumer groups (KIP-848) of one member; its generation is its epoch."""
+
+    async def one(connection: Connection, group: str) -> Member:
+        first = {"rebalance_timeout": 60_000, "subscribed_topic_names": [TOPIC], "topic_partitions": []}
+        who = {"group_id": group, "member_id": str(uuid.uuid4()), "member_epoch": 0}
+        answer = await connection.call(CONSUMER_GROUP_HEARTBEAT, {**STEADY, **who, **first})
+        assert not answer.error_code, answer
+        return Member(connection=connection, group=group, id=answer.member_id, generation=answer.member_epoch)
+
+    return await each_in_a_group(address, count, one)
+
+
+async def each_in_a_group(
+    address: str, count: int, one: Callable[[Connection, str], Awaitable[Member]]
+) -> list[Member]:
+    """So many members, each made by `one` on a connection and in a group of its own."""
+    run = uuid.uuid4().hex[:6]
     connections = await connect_many(address, count)
     made: list[Member] = []
     for start in range(0, count, AT_ONCE):
         some = range(start, min(start + AT_ONCE, count))
-        made += await asyncio.gather(*(one(connections[number], number) for number in some))
+        made += await asyncio.gather(*(one(connections[number], f"bench-{run}-{number}") for number in some))
     return made
 
 
 def heartbeat_of(member: Member, partitions: int) -> bytes:
     who = {"group_id": member.group, "generation_id": member.generation, "member_id": member.id}
     return frame(HEARTBEAT, who)
+
+
+def consumer_heartbeat_of(member: Member, partitions: int) -> bytes:
+    who = {"group_id": member.group, "member_id": member.id, "member_epoch": member.generation}
+    return frame(CONSUMER_GROUP_HEARTBEAT, {**STEADY, **who})
 
 
 def commit_of(member: Member, partitions: int) -> bytes:
@@ -257,20 +292,32 @@ def fetch_of(member: Member, partitions: int) -> bytes:
     return frame(OFFSET_FETCH, {"group_id": member.group, "topics": topics})
 
 
-LOOPS: dict[str, tuple[Callable[[Member, int], bytes], Callable[[bytes], bool]]] = {
-    "heartbeat": (heartbeat_of, lambda body: body[4:6] != b"\0\0"),
-    "commit": (commit_of, lambda body: body[-2:] != b"\0\0"),
-    "fetch": (fetch_of, lambda body: body[-2:] != b"\0\0"),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """What may be repeated: by whom, how the frame is made, and where in the answer an error code stands."""
+
+    members: Callable[[str, int], Awaitable[list[Member]]] = lone_members
+    make: Callable[[Member, int], bytes]
+    failed: Callable[[bytes], bool]
+
+
+LOOPS: dict[str, Loop] = {
+    "heartbeat": Loop(make=heartbeat_of, failed=lambda body: body[4:6] != b"\0\0"),
+    "consumer heartbeat": Loop(
+        members=lone_consumers, make=consumer_heartbeat_of, failed=lambda body: body[5:7] != b"\0\0"
+    ),
+    "commit": Loop(make=commit_of, failed=lambda body: body[-2:] != b"\0\0"),
+    "fetch": Loop(make=fetch_of, failed=lambda body: body[-2:] != b"\0\0"),
 }
-"""What may be repeated: how the frame is made, and where in the answer an error code stands."""
+"""By name."""
 
 
 async def repeat(address: str, what: str, connections: int, partitions: int, seconds: float) -> Rate:
     """So many connections ask the same thing again and again for so long."""
-    make, failed = LOOPS[what]
-    members = await lone_members(address, connections)
+    loop = LOOPS[what]
+    members = await loop.members(address, connections)
     for member in members:
-        member.connection.repeat(make(member, partitions), failed)
+        member.connection.repeat(loop.make(member, partitions), loop.failed)
     await asyncio.sleep(WARM_UP_S)
     rate = await measure([member.connection for member in members], seconds)
     for member in members:

@@ -1,4 +1,4 @@
-"""Heartbeats, offset fetches and commits per second, with 50 and 400 connections, one request in flight on each.
+"""Heartbeats of both protocols, offset fetches and commits per second, on 50 and 400 connections with one request in flight.
 
     python -m benchmarks.requests [--rounds 5] [--seconds 3]
 
@@ -13,6 +13,8 @@ from benchmarks.peers import APACHE, OURS, Peer, Row, Table
 CASES = (
     ("heartbeat", 50, 1, 0.9),
     ("heartbeat", 400, 1, 0.9),
+    ("consumer heartbeat", 50, 1, 0.9),
+    ("consumer heartbeat", 400, 1, 0.9),
     ("fetch", 50, 1, 0.9),
     ("fetch", 50, 20, 0.9),
     ("fetch", 400, 1, 0.9),

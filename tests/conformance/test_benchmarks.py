@@ -18,20 +18,22 @@ def broker(start_broker):
     return started
 
 
-@pytest.mark.parametrize(("what", "partitions"), [("heartbeat", 1), ("commit", 1), ("commit", 20), ("fetch", 20)])
+@pytest.mark.parametrize(
+    ("what", "partitions"), [("heartbeat", 1), ("consumer heartbeat", 1), ("commit", 1), ("commit", 20), ("fetch", 20)]
+)
 def test_a_loop_counts_answers_without_errors(broker, monkeypatch, what, partitions):
     monkeypatch.setattr(load, "WARM_UP_S", 0.0)
     rate = asyncio.run(load.repeat(broker.address, what, 5, partitions, 0.3))
     assert rate.per_second > 0 and rate.errors == 0
 
 
-@pytest.mark.parametrize("what", ["heartbeat", "commit"])
+@pytest.mark.parametrize("what", ["heartbeat", "consumer heartbeat", "commit"])
 def test_a_loop_sees_errors(broker, what):
     async def stranger():
-        (member,) = await load.lone_members(broker.address, 1)
-        make, failed = load.LOOPS[what]
+        loop = load.LOOPS[what]
+        (member,) = await loop.members(broker.address, 1)
         other = load.Member(connection=member.connection, group=member.group, id="who", generation=1)
-        return failed(await member.connection.ask(make(other, 1)))
+        return loop.failed(await member.connection.ask(loop.make(other, 1)))
 
     assert asyncio.run(stranger())
 
