@@ -9,9 +9,14 @@ GROUP = f"{CLUSTER}/groups/checkout/"
 
 
 def test_it_works(api, world):
+    """Elsewhere a group under KIP-848 was shown as Dead.
+
+    https://github.com/tchiotludo/akhq/issues/2720
+    https://github.com/redpanda-data/console/issues/1815
+    """
     checkout(world)
     row = api("GET", GROUP)
-    assert (row["type"], row["protocol"], row["generation"]) == ("consumer", "uniform", None)
+    assert (row["state"], row["type"], row["protocol"]) == ("Reconciling", "consumer", "uniform")
     assert (row["group_epoch"], row["assignment_epoch"], row["classic_member_count"]) == (6, 6, 1)
     giver, legacy, taker = row["members"]
     assert (giver["state"], giver["epoch"], giver["gives_up"]) == (
