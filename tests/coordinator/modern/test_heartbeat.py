@@ -200,6 +200,7 @@ def test_a_topic_that_is_added_is_assigned_in_the_same_answer():
 
 
 def test_a_pattern_matches_nothing_until_it_is_matched():
+    """https://issues.apache.org/jira/browse/KAFKA-18096"""
     consumers = Consumers(t1=2, t2=1)
     a = consumers.consumer(regex="t[0-9]")
     a.joins(topics=None)
