@@ -12,6 +12,8 @@ Rules
   heartbeat is judged by what was decided last, as Apache does it. When a record cannot be written, the client gets an error and
   the next record of the group holds the whole of it (`ModernGroup.unsaved`).
 - Topics are known by id; names come from `core.topics`.
-- Classic members in such a group (`classic_members`) speak Join, Sync and Heartbeat and are held to the same epochs.
+- Classic members in such a group (`classic_join`, `classic_members`) speak Join, Sync and Heartbeat and are held to the same
+  epochs. The first member under KIP-848 makes a classic group a consumer group (`upgrade`), the last one that goes leaves a
+  classic group behind (`downgrade`).
 Source: KIP-848; Apache Kafka 4.2; PROTOCOL 2.11, 2.12 and 4 in docs/PROTOCOL.md.
 """

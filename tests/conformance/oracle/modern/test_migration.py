@@ -170,6 +170,26 @@ def test_a_classic_join_that_does_not_fit_is_refused(cg, topic):
     assert len(cg.describe().members) == 3
 
 
+@pytest.mark.parametrize(
+    ("fault", "error", "told"),
+    [
+        ({"protocol_type": "connect"}, 23, ""),
+        ({"protocols": []}, 23, ""),
+        ({"group_instance_id": "nobody's"}, 25, ""),
+        ({"group_instance_id": "i"}, 82, ""),
+        ({"session_timeout": 1}, 26, "who"),
+        ({"group_id": ""}, 24, "who"),
+    ],
+)
+def test_a_classic_join_that_is_refused_names_nobody_unless_the_request_itself_is_wrong(cg, topic, fault, error, told):
+    t = topic(2)
+    cg.joined(t, instance="i")
+    k = cg.classic(t, id="who")
+    k.send_join(**fault)
+    answer = k.recv_join(error)
+    assert (answer.member_id, answer.generation_id, answer.leader) == (told, -1, "")
+
+
 def test_a_classic_member_may_bring_any_id_even_that_of_a_modern_member(cg, topic):
     t = topic(2)
     m, n = cg.joined(t), cg.joined(t)
