@@ -16,8 +16,6 @@ Source: PROTOCOL 2.2b, 4.6, 7.3.10, 7.3.12 and 7.3.13 in docs/PROTOCOL.md; Apach
 
 from __future__ import annotations
 
-from collections import Counter
-
 import msgspec
 
 from kaas.coordinator import timers
@@ -92,16 +90,10 @@ def check_group(core: Core, group: ModernGroup, event: Join) -> ErrorCode:
     is_known = event.member_id in group.members or group.holder(event.instance_id) is not None
     if not is_known and len(group.members) >= core.config.consumer_max_size:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
-    if event.protocol_type != PROTOCOL_TYPE or not event.protocols or not has_protocol_of_all(group, event):
+    names = [name for name, _ in event.protocols]
+    if event.protocol_type != PROTOCOL_TYPE or not group.supports_one_of(names):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     return ErrorCode.NONE
-
-
-def has_protocol_of_all(group: ModernGroup, event: Join) -> bool:
-    """Whether one of the protocols is common to all classic members, who may be among themselves some day."""
-    parts = [member.classic for member in group.members.values() if member.classic is not None]
-    support = Counter(name for part in parts for name in {name: None for name, _ in part.protocols})
-    return any(support[name] == len(parts) for name, _ in event.protocols)
 
 
 def check_holder(group: ModernGroup, event: Join) -> ErrorCode:

@@ -34,9 +34,8 @@ from kaas.coordinator.records import GroupEmpty, GroupStable
 
 def is_due(core: Core, group: ModernGroup) -> bool:
     """Whether only classic members are left, and may be a group of their own."""
-    if not group.members or any(member.classic is None for member in group.members.values()):
-        return False
-    return core.config.consumer_migration_policy.downgrades and len(group.members) <= core.config.max_size
+    allowed = core.config.consumer_migration_policy.downgrades and len(group.members) <= core.config.max_size
+    return group.is_all_classic and allowed
 
 
 def downgrade(core: Core, group: Group, causes: Sequence[Cause], follower: Follower | None, now_ms: int) -> None:

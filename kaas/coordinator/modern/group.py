@@ -9,6 +9,7 @@ Source: Apache Kafka 4.2 `ConsumerGroup`, `ModernGroup`, `ConsumerGroupMember`; 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import TypeVar
@@ -112,7 +113,8 @@ class ModernGroup:
     subscribed topics as they were at the group epoch. `regexes`: what is known of patterns that members have.
     Counted: `owners` is (topic id, partition) to the member that holds it or has not let go of it yet, `gained` to that
     member's epoch when it was given it, where that is known. `names`, `patterns` and `preferences`: topic, pattern and
-    assignor to how many members name it. `resting`: epoch to how many members of it wait for nothing.
+    assignor to how many members name it. `resting`: epoch to how many members of it wait for nothing. `classic_count`: members
+    of the classic protocol; `support`: how many of them have a strategy.
     In memory: `heard_ms`: when a member was heard last, on the clock of `now_ms`. `rejoin_by_ms`: until when a classic member
     that was told to join again may do so. `matching`: patterns are being matched; that was begun last at `matched_ms` (null:
     never), when `matched_arrivals` topics had arrived. `target_made_ms`: when the target was made (null: in an earlier life).
@@ -137,6 +139,8 @@ class ModernGroup:
     patterns: dict[str, int] = field(default_factory=dict)
     preferences: dict[str, int] = field(default_factory=dict)
     resting: dict[int, int] = field(default_factory=dict)
+    classic_count: int = 0
+    support: dict[str, int] = field(default_factory=dict)
     regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
     heard_ms: dict[str, int] = field(default_factory=dict)
     matching: bool = False
@@ -204,6 +208,10 @@ class ModernGroup:
             add(self.preferences, member.assignor, step)
         if member.state == MemberState.STABLE:
             add(self.resting, member.epoch, step)
+        if member.classic is not None:
+            self.classic_count += step
+            for name in {name: None for name, _ in member.classic.protocols}:
+                add(self.support, name, step)
 
     def _own(self, before: Member | None, member: Member) -> None:
         if before is not None and before.assigned is member.assigned and before.revoking is member.revoking:
@@ -268,9 +276,14 @@ class ModernGroup:
             topic in self.regexes[pattern].topics for pattern in self.patterns if pattern in self.regexes
         )
 
-    def has_classic_members(self) -> bool:
-        """Whether somebody here speaks the classic protocol."""
-        return any(member.classic is not None for member in self.members.values())
+    @property
+    def is_all_classic(self) -> bool:
+        """Whether nobody here speaks KIP-848, and somebody the classic protocol."""
+        return 0 < self.classic_count == len(self.members)
+
+    def supports_one_of(self, protocols: Iterable[str]) -> bool:
+        """Whether all classic members, who may be among themselves some day, have one of these strategies."""
+        return any(self.support.get(name, 0) == self.classic_count for name in protocols)
 
     # What cannot be
 
@@ -285,7 +298,7 @@ class ModernGroup:
             held += len(keys_of(member.assigned, member.revoking))
             assert member.epoch <= self.target_epoch, f"{who}: {member.member_id} is ahead at {member.epoch}"
             assert not member.revoking or member.state == MemberState.UNREVOKED, f"{who}: {member.member_id} gives up"
-        for name in ("instances", "owners", "names", "patterns", "preferences", "resting"):
+        for name in ("instances", "owners", "names", "patterns", "preferences", "resting", "classic_count", "support"):
             assert getattr(self, name) == getattr(fresh, name), f"{who}: {name} and members differ"
         assert held == len(self.owners), f"{who}: a partition of two members"
         assert self.gained.keys() <= self.owners.keys(), f"{who}: a partition of nobody since an epoch"

@@ -157,11 +157,17 @@ def test_topics_patterns_and_preferences_are_counted_by_members():
     assert (made.names, made.patterns, made.preferences) == ({"t": 1, "u": 1}, {}, {})
 
 
-def test_a_member_of_the_classic_protocol_is_noticed():
-    made = group(member("a"))
-    assert not made.has_classic_members()
-    made.put(changed(made.members["a"], classic=ClassicPart(10_000, (("range", b""),))))
-    assert made.has_classic_members()
+def test_members_of_the_classic_protocol_are_counted_with_their_strategies():
+    made = group(member("a"), member("b"))
+    assert (made.classic_count, made.is_all_classic, made.supports_one_of(["any"])) == (0, False, True)
+    made.put(changed(made.members["a"], classic=ClassicPart(10_000, (("range", b""), ("sticky", b"")))))
+    assert (made.classic_count, made.is_all_classic, made.support) == (1, False, {"range": 1, "sticky": 1})
+    made.put(changed(made.members["b"], classic=ClassicPart(10_000, (("sticky", b""),))))
+    assert (made.is_all_classic, made.support) == (True, {"range": 1, "sticky": 2})
+    assert (made.supports_one_of(["sticky"]), made.supports_one_of(["range", "other"])) == (True, False)
+    made.remove("b")
+    made.put(changed(made.members["a"], classic=None))
+    assert (made.classic_count, made.support, group().is_all_classic) == (0, {}, False)
 
 
 def test_a_target_names_every_member_and_no_epoch_that_is_yet_to_come():
