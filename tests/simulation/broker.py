@@ -65,9 +65,9 @@ class Waiting:
 class Broker:
     """One volume and the lives of its broker. `durable` is what a restart must bring back: every written record, replayed.
 
-    `outcomes` are writes that are done and not told yet, with the records of each. `moved`: groups of another broker.
-    `mixed`: groups that members of both protocols join. `consumer_groups`: groups that spoke KIP-848 when something was announced of them last. `topics`: those that there are, by
-    name. `matching`: patterns that wait to be matched.
+    `outcomes` are writes that are done and not told yet, with the records of each. `moved`: groups of another broker. `mixed`:
+    groups that members of both protocols join. `consumer_groups`: groups that spoke KIP-848 when something was announced of
+    them last. `topics`: those that there are, by name. `matching`: patterns that wait to be matched.
     """
 
     folder: Path
