@@ -63,7 +63,8 @@ class Account:
         elif isinstance(what, MemberChange):
             self._change(at, what)
         elif isinstance(what, MemberProgressed):
-            self._progress(at, what)
+            if self.started_at is not None:
+                self._progress(at, what)
         elif isinstance(what, MembersChanged) and what.member_ids and not self.reconciles:
             heard = self.synced if self.syncing else self.came
             for member_id in what.member_ids:

@@ -24,6 +24,7 @@ from kaas.coordinator.records import (
     StagedEnded,
     StoredMember,
 )
+from tests.support.consumer_records import changes
 from tests.support.laws import law
 
 texts = st.text(max_size=20)
@@ -46,10 +47,11 @@ any_record = st.one_of(
     st.builds(OffsetsCommitted, st.lists(st.tuples(texts, small, entries), max_size=4)),
     st.builds(OffsetsDeleted, st.lists(st.tuples(texts, small), max_size=4), texts),
     st.builds(GenerationReserved, small),
-    st.builds(GroupStable, small, texts, texts, texts, st.lists(members, max_size=3), numbers),
+    st.builds(GroupStable, small, texts, texts, texts, st.lists(members, max_size=3), numbers, st.booleans()),
     st.builds(GroupEmpty, small, texts, numbers),
     st.builds(MemberReplaced, texts, members),
     st.builds(GroupDeleted, numbers, texts),
+    changes,
 )
 
 
@@ -83,6 +85,11 @@ def test_an_offset_of_an_older_journal_has_no_expiry_and_no_topic_id():
     """
     older = msgspec.msgpack.encode(["commit", [["t", 0, [5, -1, "note", 99]]]])
     assert records.decode(older) == OffsetsCommitted([("t", 0, OffsetEntry(5, -1, "note", 99, None, None))])
+
+
+def test_a_stable_group_of_an_older_journal_is_shared_out():
+    older = msgspec.msgpack.encode(["stable", 3, "consumer", "range", "a", [], 99])
+    assert records.decode(older) == GroupStable(3, "consumer", "range", "a", [], 99, is_shared_out=True)
 
 
 def test_a_field_that_a_later_version_added_is_left_out():

@@ -176,6 +176,10 @@ def test_a_member_that_is_asked_once_more_to_give_something_up_has_not_let_go_ye
     assert (part.joined_ms, part.synced_ms) == (None, None)
 
 
+def test_what_members_do_between_two_rebalances_is_not_kept() -> None:
+    assert told((0, progress("a", is_done=True)), (500, progress("b", let_go=False))).is_empty
+
+
 def test_of_a_rebalance_that_was_not_followed_nothing_is_said() -> None:
     assert without(Account(), move(0, "a", "b"), move(1, "a", None)) == {0: None, 1: None}
     assert Account().is_empty

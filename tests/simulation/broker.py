@@ -34,7 +34,7 @@ from kaas.coordinator.events import (
 )
 from kaas.coordinator.group import Group, new_group
 from kaas.coordinator.modern.group import State as ModernState
-from kaas.coordinator.records import GenerationReserved, GroupStable
+from kaas.coordinator.records import GenerationReserved, GroupEmpty, GroupStable
 from kaas.coordinator.timers import TimerKey
 from kaas.coordinator.topics import Topic
 from kaas.storage.journal import JOURNAL_FOLDER, Journal, encode_entry
@@ -65,9 +65,9 @@ class Waiting:
 class Broker:
     """One volume and the lives of its broker. `durable` is what a restart must bring back: every written record, replayed.
 
-    `outcomes` are writes that are done and not told yet, with the records of each. `moved`: groups of another broker.
-    `consumer_groups`: groups that spoke KIP-848 when something was announced of them last. `topics`: those that there are, by
-    name. `matching`: patterns that wait to be matched.
+    `outcomes` are writes that are done and not told yet, with the records of each. `moved`: groups of another broker. `mixed`:
+    groups that members of both protocols join. `consumer_groups`: groups that spoke KIP-848 when something was announced of
+    them last. `topics`: those that there are, by name. `matching`: patterns that wait to be matched.
     """
 
     folder: Path
@@ -87,6 +87,7 @@ class Broker:
     durable: dict[str, Group] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
     consumer_groups: set[str] = field(default_factory=set)
+    mixed: tuple[str, ...] = ()
     topics: dict[str, Topic] = field(default_factory=dict)
     matching: deque[ResolveRegexes] = field(default_factory=deque)
     epoch: int = 0
@@ -151,8 +152,7 @@ class Broker:
         if group is not None:
             (self.consumer_groups.discard if group.modern is None else self.consumer_groups.add)(group_id)
         if isinstance(what, StateChanged):
-            coverage = self.coverage.consumers if group_id in self.consumer_groups else self.coverage
-            coverage.moved(what.before, what.after)
+            self.coverage.announced(what.before, what.after, is_modern=group_id in self.consumer_groups)
 
     def _reply(self, call: Call, answer: Any) -> None:
         assert call in self.parked, f"{call.kind} was answered twice, or after its broker died"
@@ -168,6 +168,8 @@ class Broker:
         assert not unwritten.intersection(call.seqs), f"{call.kind} was acknowledged and is not durable"
         if isinstance(answer, CommitAnswer):
             self.truth.committed(call.event, answer.rows)
+        elif call.group_id in self.consumer_groups or call.group_id in self.mixed:
+            pass  # a classic member there is told epochs, and its share by the broker
         elif isinstance(answer, JoinAnswer):
             assert self.durable[call.group_id].classic.reserved >= answer.generation
             self.truth.joined(call.group_id, answer)
@@ -179,7 +181,7 @@ class Broker:
             assert answer.assignment in [m.assignment for m in stored.members]
 
     def _persist(self, effect: Persist) -> None:
-        if self.asking is not None and not isinstance(effect.record, GenerationReserved):  # the next round's affair
+        if self.asking is not None and is_answered(self.asking, effect):
             self.asking.seqs.append(effect.seq)
         entry = encode_entry(effect.group_id, effect.epoch, effect.seq, records.encode(effect.record))
         self.waiting.append(Waiting(effect, entry))
@@ -359,3 +361,11 @@ def state_of(group: Group) -> State | ModernState:
     if group.modern is not None:
         return ModernState.DEAD if group.deleting else group.modern.state
     return State.DEAD if group.deleting else group.classic.state
+
+
+def is_answered(call: Call, effect: Persist) -> bool:
+    """Whether the answer to a request says what its record says. Not that numbers are reserved for the next round, nor, when
+    somebody joins a consumer group that nobody is in, that it is a classic one: after a crash it becomes that once more."""
+    if isinstance(effect.record, GroupEmpty):
+        return call.kind != "Join"
+    return not isinstance(effect.record, GenerationReserved)

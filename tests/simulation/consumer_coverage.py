@@ -16,13 +16,16 @@ LIVING = (State.ASSIGNING, State.RECONCILING, State.STABLE)
 """States of a group that somebody is in."""
 
 REPLIES: dict[str, tuple[int, ...]] = {
-    JOIN: (OK, UNRELEASED, TOO_MANY),
-    BEAT: (OK, UNKNOWN_MEMBER, FENCED_EPOCH),
+    JOIN: (OK, UNRELEASED),
+    BEAT: (OK, UNKNOWN_MEMBER),
     LEAVE: (OK,),
     PAUSE: (OK,),
     "Commit": (OK, UNKNOWN_MEMBER),
 }
 """Codes that are given in each of these states, at least."""
+
+SOMEWHERE = ((JOIN, TOO_MANY), (BEAT, FENCED_EPOCH))
+"""Replies that are given in one of them, at least."""
 
 EXITS: dict[State, tuple[State, ...]] = {
     State.EMPTY: (State.STABLE, State.DEAD),
@@ -60,6 +63,8 @@ class ConsumerCoverage:
             for code in codes
             if not self.replies[state, kind, code] and not (code == OK and self.replies[state, kind, None])
         ]
+        seen = {(kind, code) for _, kind, code in self.replies}
+        missed += [f"{kind} is {code}" for kind, code in SOMEWHERE if (kind, code) not in seen]
         exits = [(before, after) for before, row in EXITS.items() for after in row]
         missed += [f"{before.value} to {after.value}" for before, after in exits if not self.moves[before, after]]
         strange = [move for move in self.moves if move[1] not in EXITS[move[0]]]

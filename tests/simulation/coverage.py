@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from kaas.coordinator.classic.states import TABLE, State
+from kaas.coordinator.modern.group import State as ModernState
 from tests.simulation.consumer_coverage import ConsumerCoverage
 
 KINDS = ("Join", "Sync", "Heartbeat", "Leave", "Commit", "DeleteOffsets", "DeleteGroup")
@@ -24,6 +25,14 @@ class Coverage:
 
     def replied(self, state: State, kind: str, code: int | None) -> None:
         self.replies[state, kind, code] += 1
+
+    def announced(self, before: str, after: str, *, is_modern: bool) -> None:
+        """A transition of a group that speaks this protocol now. One between words of both is a change of the protocol."""
+        kind = ModernState if is_modern else State
+        if {before, after} <= {state.value for state in kind}:
+            (self.consumers if is_modern else self).moved(before, after)
+        else:
+            self.other["changes of protocol"] += 1
 
     def moved(self, before: str, after: str) -> None:
         self.moves[State(before), State(after)] += 1

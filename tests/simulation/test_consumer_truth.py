@@ -18,6 +18,7 @@ from tests.simulation.consumer_coverage import (
     LIVING,
     PAUSE,
     REPLIES,
+    SOMEWHERE,
     ConsumerCoverage,
     kind_of,
 )
@@ -132,7 +133,8 @@ def test_heartbeats_are_told_apart_by_what_they_are_for():
 
 def test_what_was_never_reached_is_told():
     coverage = ConsumerCoverage()
-    assert len(coverage.missed()) == len(LIVING) * sum(map(len, REPLIES.values())) + sum(map(len, EXITS.values()))
+    replies, exits = len(LIVING) * sum(map(len, REPLIES.values())), sum(map(len, EXITS.values()))
+    assert len(coverage.missed()) == replies + len(SOMEWHERE) + exits
     coverage.moved("Stable", "Assigning")
     coverage.replies[State.STABLE, BEAT, None] += 1
     missed = coverage.missed()

@@ -39,13 +39,17 @@ class Generations:
 
 @dataclass(slots=True)
 class Truth:
-    """Of all groups of a volume, over all lives of its broker. `unled`: generations of which no leader was told yet."""
+    """Of all groups of a volume, over all lives of its broker. `unled`: generations of which no leader was told yet.
+
+    `mixed`: groups that change their protocol, whose numbers are the business of both.
+    """
 
     clock: Clock
     retention_ms: int
     offsets: dict[str, dict[OffsetKey, Kept]] = field(default_factory=dict)
     generations: dict[str, Generations] = field(default_factory=dict)
     unled: dict[str, int] = field(default_factory=dict)
+    mixed: tuple[str, ...] = ()
 
     # Commits
 
@@ -86,7 +90,11 @@ class Truth:
                 }
                 assert not young, f"{group_id!r} expired with offsets {young}"
             self.forget(group_id)
-        elif isinstance(what, StateChanged) and what.after == State.COMPLETING_REBALANCE.value:
+        elif (
+            isinstance(what, StateChanged)
+            and what.after == State.COMPLETING_REBALANCE.value
+            and group_id not in self.mixed
+        ):
             assert group is not None
             self.formed(group_id, group.classic.generation)
 

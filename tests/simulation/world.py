@@ -27,6 +27,8 @@ from tests.simulation.truth import Truth
 
 GROUPS = ("alpha", "beta", "gamma", "a/b")
 CONSUMER_GROUPS = ("delta", "epsilon", "d/e")
+MIXED_GROUPS = ("zeta", "eta")
+"""Both kinds of members join these, so they change their protocol again and again."""
 PEOPLE = 30
 ERA = 1_500
 RETENTION_MS = 120_000
@@ -46,6 +48,7 @@ class World:
         self.network = Network(self.dice)
         truth = Truth(self.clock, RETENTION_MS)
         self.broker = Broker(folder, self.clock, truth, ConsumerTruth(), self.coverage, self._config())
+        self.broker.mixed = truth.mixed = MIXED_GROUPS
         self.broker.start()
         for name in self.topics:
             self._make(name)
@@ -142,7 +145,7 @@ class World:
         return ConsumerMember(
             lives=self,
             name=f"client-{number}",
-            group_id=dice.choice(CONSUMER_GROUPS),
+            group_id=dice.choice((*CONSUMER_GROUPS, *MIXED_GROUPS)),
             member_id=f"{dice.getrandbits(64):016x}",
             instance_id=f"i{number}" if dice.random() < 0.4 else None,
             rebalance_timeout_ms=dice.choice((5_000, 20_000)),
@@ -158,7 +161,7 @@ class World:
         return Consumer(
             lives=self,
             name=f"client-{number}",
-            group_id=dice.choice(GROUPS),
+            group_id=dice.choice((*GROUPS, *MIXED_GROUPS)),
             version=dice.choice((3, 9)) if not static else dice.choice((5, 9)),
             instance_id=f"i{number}" if static else None,
             session_timeout_ms=dice.choice((6_000, 10_000, 30_000)),

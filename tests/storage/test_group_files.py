@@ -112,6 +112,13 @@ def test_membership_comes_back_as_it_was(group_id, epoch, version, stored, reser
     assert membership_of(file) == stored
 
 
+def test_a_group_file_from_before_there_were_two_types_loads():
+    stored = GroupStable(3, "consumer", "range", "a", [], WRITTEN_AT)
+    today = msgspec.json.decode(group_bytes("g", 1, 7, stored, 3))
+    assert today.pop("is_shared_out") and "type" not in today
+    assert membership_of(group_of(msgspec.json.encode(today), PATH)) == stored
+
+
 def test_a_tombstone_says_when_and_why():
     file = group_of(tombstone_bytes("g", 3, 7, WRITTEN_AT, "expired"), PATH)
     assert (file.state, file.deleted_at, file.deleted_why) == ("Dead", WRITTEN_AT, "expired")

@@ -2,9 +2,10 @@
 
 How it works
 - A member's heartbeat says what it wants (topics, a pattern, an assignor) and what it holds; the answer says what it may hold.
-- Three numbers order everything. The group epoch grows when the input of the assignment changes (`group`). The target epoch is
-  the group epoch of which the target assignment was made (`assignors`). A member's epoch is the target epoch up to which it has
-  let go of what is no longer its own (`reconcile`).
+  It is checked (`checks`), then decided about (`heartbeat`, `leave`); one decision is one `change`.
+- Three numbers order everything. The group epoch grows when the input of the assignment changes: members, subscriptions,
+  topics (`epochs`, `patterns`). The target epoch is the group epoch of which the target assignment was made (`assignors`). A
+  member's epoch is the target epoch up to which it has let go of what is no longer its own (`reconcile`).
 - Nobody is told a partition that somebody else still holds, or has not said that it let go of.
 
 Rules

@@ -82,12 +82,9 @@ def check_joining(group: ModernGroup, event: ConsumerHeartbeat) -> Refusal | Non
     if event.instance_id is None:
         return None
     holder = group.holder(event.instance_id)
-    if holder is not None and holder.member_id != event.member_id:
-        if holder.epoch != AWAY and holder.classic is None:
-            return refusal(
-                ErrorCode.UNRELEASED_INSTANCE_ID, f"Another member has the instance id {event.instance_id!r}."
-            )
-        return None
+    is_live = holder is not None and holder.epoch != AWAY and holder.classic is None
+    if holder is not None and is_live and holder.member_id != event.member_id:
+        return refusal(ErrorCode.UNRELEASED_INSTANCE_ID, f"Another member has the instance id {event.instance_id!r}.")
     known = group.members.get(event.member_id)
     if known is not None and known.instance_id != event.instance_id:
         return refusal(ErrorCode.INVALID_REQUEST, "A member cannot change its instance id.")

@@ -147,6 +147,14 @@ def test_a_static_member_may_say_its_first_heartbeat_again_under_the_same_instan
     assert consumers.joined("t").joins(instance_id="k") == 42
 
 
+def test_a_member_cannot_take_the_instance_of_one_that_is_away():
+    consumers = Consumers(t=1)
+    a, b = consumers.joined("t", instance_id="i"), consumers.joined("t")
+    a.leaves(-2)
+    assert b.joins(instance_id="i") == 42
+    assert consumers.modern.holder("i") is consumers.shown(a)
+
+
 # Epochs
 
 

@@ -191,6 +191,10 @@ def test_it_has_no_pattern_and_no_assignor_of_its_own(both):
 
 
 def test_a_static_modern_member_comes_back_classic_with_its_share(both):
+    """A static member could not change from one protocol to the other.
+
+    https://issues.apache.org/jira/browse/KAFKA-17228
+    """
     a, b = both.consumer("orders", instance_id="i"), both.consumer("orders")
     a.joins()
     b.joins()
