@@ -13,8 +13,8 @@ from typing import Any
 
 from kaas.coordinator.classic.group import ClassicGroup, Member
 from kaas.coordinator.classic.states import State
-from kaas.feed.records import NAMED, cause_fields
-from kaas.feed.types import MemberView, Phase, RebalanceView, TopicPartitions, WaitingFor
+from kaas.feed.records import under_way
+from kaas.feed.types import MemberView, RebalanceView, TopicPartitions, WaitingFor
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
 
 
@@ -94,17 +94,10 @@ def rebalance_view(group: ClassicGroup, wall_offset_ms: int) -> RebalanceView | 
     if rebalance is None:
         return None
     waiting = list(waits_for(group, wall_offset_ms))
-    return RebalanceView(
-        started_at=rebalance.started_ms + wall_offset_ms,
-        cause=rebalance.cause.kind,
-        member_id=rebalance.cause.member_id,
-        detail=rebalance.cause.detail,
-        also=[cause_fields(cause) for cause in rebalance.also[:NAMED]],
-        phase=rebalance.phase,
-        phase_since=rebalance.phase_since_ms + wall_offset_ms,
-        phases=[Phase(name=name, duration_ms=ms) for name, ms in rebalance.phases],
-        waiting_for=waiting[:NAMED],
-        waiting_count=len(waiting),
+    return under_way(
+        rebalance,
+        waiting,
+        wall_offset_ms,
         generation_before=rebalance.generation_before,
         members_before=rebalance.members_before,
     )

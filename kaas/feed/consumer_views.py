@@ -13,8 +13,8 @@ from typing import Any
 
 from kaas.coordinator.modern.group import AWAY, Member, MemberState, ModernGroup
 from kaas.coordinator.topics import Partitions, Topics
-from kaas.feed.records import NAMED, cause_fields
-from kaas.feed.types import MemberView, Phase, RebalanceView, TopicPartitions, WaitingFor
+from kaas.feed.records import under_way
+from kaas.feed.types import MemberView, RebalanceView, TopicPartitions, WaitingFor
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE
 
 TIMERS = ("revocation", "heartbeat", "away")
@@ -92,17 +92,10 @@ def rebalance_view(group: ModernGroup, wall_offset_ms: int) -> RebalanceView | N
         waits_for(group, wall_offset_ms) if rebalance.phase == "reconciling" else (),
         key=lambda one: TIMERS.index(one.timer),
     )
-    return RebalanceView(
-        started_at=rebalance.started_ms + wall_offset_ms,
-        cause=rebalance.cause.kind,
-        member_id=rebalance.cause.member_id,
-        detail=rebalance.cause.detail,
-        also=[cause_fields(cause) for cause in rebalance.also[:NAMED]],
-        phase=rebalance.phase,
-        phase_since=rebalance.phase_since_ms + wall_offset_ms,
-        phases=[Phase(name=name, duration_ms=ms) for name, ms in rebalance.phases],
-        waiting_for=waiting[:NAMED],
-        waiting_count=len(waiting),
+    return under_way(
+        rebalance,
+        waiting,
+        wall_offset_ms,
         generation_before=rebalance.epoch_before,
         members_before=len(rebalance.before),
     )

@@ -1,4 +1,4 @@
-"""Rebalances that ended, as the feed tells them: why, how long, who had what before and after.
+"""Rebalances as the feed tells them: those under way, and those that ended: why, how long, who had what before and after.
 
 Rules: pure. An assignment that cannot be decoded owns nothing. Topics that are gone are left out: nothing of them moved.
 Must not know: Redis, when something is published.
@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kaas.coordinator.announcements import Cause, RebalanceCompleted
+from kaas.coordinator.classic import group as classic
+from kaas.coordinator.modern import group as modern
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.topics import Partitions, Topics
-from kaas.feed.types import LastRebalance, MovedPartition, Phase, RebalanceRecord
+from kaas.feed.types import LastRebalance, MovedPartition, Phase, RebalanceRecord, RebalanceView, WaitingFor
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 
 NAMED = 50
@@ -23,6 +25,31 @@ MOVES = 1_000
 
 def cause_fields(cause: Cause) -> dict[str, Any]:
     return {"cause": cause.kind, "member_id": cause.member_id, "detail": cause.detail}
+
+
+def under_way(
+    rebalance: classic.Rebalance | modern.Rebalance,
+    waiting: Sequence[WaitingFor],
+    wall_offset_ms: int,
+    *,
+    generation_before: int,
+    members_before: int,
+) -> RebalanceView:
+    """A rebalance under way, and whom it waits for."""
+    return RebalanceView(
+        started_at=rebalance.started_ms + wall_offset_ms,
+        cause=rebalance.cause.kind,
+        member_id=rebalance.cause.member_id,
+        detail=rebalance.cause.detail,
+        also=[cause_fields(cause) for cause in rebalance.also[:NAMED]],
+        phase=rebalance.phase,
+        phase_since=rebalance.phase_since_ms + wall_offset_ms,
+        phases=[Phase(name=name, duration_ms=ms) for name, ms in rebalance.phases],
+        waiting_for=list(waiting[:NAMED]),
+        waiting_count=len(waiting),
+        generation_before=generation_before,
+        members_before=members_before,
+    )
 
 
 def rebalance_record(done: RebalanceCompleted, protocol: str, topics: Topics) -> RebalanceRecord:
