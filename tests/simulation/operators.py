@@ -28,10 +28,9 @@ NOTHING = encode_assignment(Assignment(version=0, partitions={}))
 class Operator:
     """Acts on groups as they are described at the moment."""
 
-    def __init__(self, lives: Lives, groups: tuple[str, ...], consumer_groups: tuple[str, ...]) -> None:
+    def __init__(self, lives: Lives, groups: tuple[str, ...]) -> None:
         self.lives = lives
-        self.groups = (*groups, *consumer_groups)
-        self.consumer_groups = consumer_groups
+        self.groups = groups
 
     def act(self, core: Coordinator, dice: random.Random) -> None:
         group_id = dice.choice(self.groups)
@@ -74,7 +73,7 @@ class Operator:
         who = dice.choice(["stranger", "", *(member_id for member_id, _ in members_of(core, group_id))])
         instance = dice.choice([None, None, "i0", "i9"])
         generation = dice.randrange(-1, 30)
-        kind = dice.choice((Heartbeat, Sync, Commit, Join)[: 3 if group_id in self.consumer_groups else 4])
+        kind = dice.choice((Heartbeat, Sync, Commit, Join))
         if kind is Join:
             self._ask(
                 Join,

@@ -48,11 +48,11 @@ class World:
         self.network = Network(self.dice)
         truth = Truth(self.clock, RETENTION_MS)
         self.broker = Broker(folder, self.clock, truth, ConsumerTruth(), self.coverage, self._config())
-        self.broker.mixed = truth.mixed = MIXED_GROUPS
+        self.broker.mixed = truth.mixed = (*CONSUMER_GROUPS, *MIXED_GROUPS)
         self.broker.start()
         for name in self.topics:
             self._make(name)
-        self.operator = Operator(self, GROUPS, CONSUMER_GROUPS)
+        self.operator = Operator(self, (*GROUPS, *CONSUMER_GROUPS, *MIXED_GROUPS))
         self.people: list[Consumer | ConsumerMember] = []
         self.events = 0
         self.acts: tuple[Callable[[], bool], ...] = ()

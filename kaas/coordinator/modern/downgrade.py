@@ -115,4 +115,5 @@ def empty_group(core: Core, group: Group, now_ms: int) -> None:
     core.forget_timers(group)
     group.modern = None
     group.classic = ClassicGroup(group_id=group.group_id, reserved=group.classic.reserved, state_since_ms=now_ms)
+    core.out.announce(group.group_id, MembersChanged(member_ids=None))
     core.out.persist(group.group_id, GroupEmpty(0, "", core.wall_ms(now_ms)))

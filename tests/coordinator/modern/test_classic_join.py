@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kaas.coordinator.announcements import MemberChange
+from kaas.coordinator.announcements import MemberChange, MembersChanged
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.modern import epochs
 from tests.support.groups import RANGE
@@ -309,6 +309,13 @@ def test_an_empty_consumer_group_becomes_a_classic_group_that_keeps_its_offsets(
     assert m.beats() == 69
     both.restarts()
     assert (both.kind, both.committed()) == (("Empty", "classic"), {("orders", 0): 7})
+
+
+def test_an_empty_consumer_group_is_shown_as_a_classic_one_from_the_first_join_on(both, m):
+    m.leaves()
+    both.announced.clear()
+    both.classic_reader("orders").takes_id()
+    assert both.kind == ("Empty", "classic") and both.heard(MembersChanged) == [MembersChanged(member_ids=None)]
 
 
 def test_an_empty_consumer_group_knows_no_ids_and_stays_one_for_who_names_one(both, m):
