@@ -315,7 +315,7 @@ def test_an_empty_consumer_group_is_shown_as_a_classic_one_from_the_first_join_o
     m.leaves()
     both.announced.clear()
     both.classic_reader("orders").takes_id()
-    assert both.kind == ("Empty", "classic") and both.heard(MembersChanged) == [MembersChanged(member_ids=None)]
+    assert both.kind == ("Empty", "classic") and MembersChanged(member_ids=None) in both.heard(MembersChanged)
 
 
 def test_an_empty_consumer_group_knows_no_ids_and_stays_one_for_who_names_one(both, m):
