@@ -164,7 +164,7 @@ class Broker:
 
     def _acknowledged(self, call: Call, answer: Any) -> None:
         """Nothing is acknowledged before it is durable."""
-        unwritten = {row.effect.seq for row in self.waiting}
+        unwritten = {row.effect.seq for row in self.waiting if not is_overtaken(row.effect, answer)}
         assert not unwritten.intersection(call.seqs), f"{call.kind} was acknowledged and is not durable"
         if isinstance(answer, CommitAnswer):
             self.truth.committed(call.event, answer.rows)
@@ -369,3 +369,10 @@ def is_answered(call: Call, effect: Persist) -> bool:
     if isinstance(effect.record, GroupEmpty):
         return call.kind != "Join"
     return not isinstance(effect.record, GenerationReserved)
+
+
+def is_overtaken(effect: Persist, answer: Any) -> bool:
+    """Whether a record says a generation that the answer is past: that of a consumer group that a Join made classic, and that
+    rebalances at once. After a crash it is a consumer group again, and whoever was told the later generation joins anew."""
+    record = effect.record
+    return isinstance(record, GroupStable) and isinstance(answer, JoinAnswer) and record.generation < answer.generation
