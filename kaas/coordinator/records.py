@@ -100,7 +100,8 @@ class ConsumerGroupChanged(msgspec.Struct, frozen=True, array_like=True, tag="co
 
     `at`: since when the group has its state (wall time, ms). What is `gone` (member ids) has no target either. `whole`: this is
     all of it, and whatever the group was before, classic membership included, is replaced; else what is not named here stays.
-    A classic group that follows is told by GroupStable or GroupEmpty, which replace it in turn.
+    A classic group that follows is told by GroupStable or GroupEmpty, which replace it in turn. `number` counts the records of
+    a group, so that one that was lost is missed; `lacks`: what such a record said is missing here.
     """
 
     epoch: int
@@ -114,6 +115,8 @@ class ConsumerGroupChanged(msgspec.Struct, frozen=True, array_like=True, tag="co
     targets: dict[str, Partitions] = {}
     regexes: dict[str, ResolvedRegex] = {}
     regexes_gone: list[str] = []
+    number: int = 0
+    lacks: bool = False
 
 
 class GroupDeleted(msgspec.Struct, frozen=True, array_like=True, tag="tombstone"):

@@ -70,7 +70,8 @@ class RegexFile(msgspec.Struct, kw_only=True):
 
 
 class ConsumerGroupFile(msgspec.Struct, kw_only=True):
-    """A consumer group; `reserved_generation` is of the classic group that it was, or may be again."""
+    """A consumer group; `reserved_generation` is of the classic group that it was, or may be again. `record_number` and `lacks`
+    are those of `StoredGroup`."""
 
     coordinator_epoch: int
     version: int
@@ -85,6 +86,8 @@ class ConsumerGroupFile(msgspec.Struct, kw_only=True):
     members: list[ConsumerMemberFile]
     targets: dict[str, PartitionsFile]
     regexes: dict[str, RegexFile] = {}
+    record_number: int = 0
+    lacks: bool = False
 
     @property
     def deleted_at(self) -> None:
@@ -106,6 +109,8 @@ def file_of(group_id: str, order: tuple[int, int], stored: StoredGroup, reserved
         members=[member_file(member) for member in stored.members.values()],
         targets={member_id: partitions_file(target) for member_id, target in stored.targets.items()},
         regexes={p: RegexFile(topics=list(found.topics), at=found.at) for p, found in stored.regexes.items()},
+        record_number=stored.number,
+        lacks=stored.lacks,
     )
 
 
@@ -148,6 +153,8 @@ def stored_of(file: ConsumerGroupFile) -> StoredGroup:
         members={row.member_id: member_of(row) for row in file.members},
         targets={member_id: partitions_of(target) for member_id, target in file.targets.items()},
         regexes={p: ResolvedRegex(tuple(found.topics), found.at) for p, found in file.regexes.items()},
+        number=file.record_number,
+        lacks=file.lacks,
     )
 
 

@@ -38,6 +38,8 @@ def test_a_person_can_read_it():
         members=[member("a", assigned={T: (0, 1)}), classic],
         targets={"a": {T: (0,)}},
         regexes={"t.*": ResolvedRegex(("t",), 5)},
+        whole=True,
+        number=17,
     )
     data = group_bytes("orders", 2, 9, picture_of(record), 4)
     common = {
@@ -77,6 +79,8 @@ def test_a_person_can_read_it():
         ],
         "targets": {"a": {T.hex(): [0]}},
         "regexes": {"t.*": {"topics": ["t"], "at": 5}},
+        "record_number": 17,
+        "lacks": False,
     }
     assert data.count(b"\n") > 30
 

@@ -202,6 +202,8 @@ def save(core: Core, group: ModernGroup, record: ConsumerGroupChanged, to: Any, 
     if group.unsaved and not record.whole:
         record = whole(core, group)
     group.in_flight += 1
+    group.record_number += 1
+    record = msgspec.structs.replace(record, number=group.record_number)
     core.out.persist(group.group_id, record, Saved(group, to, answer, refusal, is_whole=record.whole))
 
 

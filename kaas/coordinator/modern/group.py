@@ -120,6 +120,7 @@ class ModernGroup:
     never), when `matched_arrivals` topics had arrived. `target_made_ms`: when the target was made (null: in an earlier life).
     `stale`: subscribed topics may have changed since `metadata_hash`, `changed_topics` among them. `in_flight`: records on
     their way. `unsaved`: a record was lost, so the next one holds the whole group.
+    `record_number`: that of the group's last record.
 
     For people (`rebalance`): `settled` is what each member held when the group was last Stable, at `settled_epoch`;
     `revoking_since_ms` is when a member was told to give up what it still holds.
@@ -152,6 +153,7 @@ class ModernGroup:
     changed_topics: dict[str, None] = field(default_factory=dict)
     in_flight: int = 0
     unsaved: bool = False
+    record_number: int = 0
     rebalance: Rebalance | None = None
     settled: dict[str, Partitions] = field(default_factory=dict)
     settled_epoch: int = 0

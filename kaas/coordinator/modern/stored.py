@@ -20,7 +20,8 @@ from kaas.coordinator.topics import Partitions
 
 @dataclass(slots=True, kw_only=True)
 class StoredGroup:
-    """The fields are those of `ModernGroup` and ConsumerGroupChanged. `at`: wall time of the newest record, ms."""
+    """The fields are those of `ModernGroup` and ConsumerGroupChanged. `at`: wall time of the newest record, ms.
+    `number`: of the newest record; `lacks`: one before it was lost, and none has said the whole since."""
 
     epoch: int
     metadata_hash: int
@@ -30,11 +31,15 @@ class StoredGroup:
     members: dict[str, Member] = field(default_factory=dict)
     targets: dict[str, Partitions] = field(default_factory=dict)
     regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
+    number: int = 0
+    lacks: bool = False
 
     def fold(self, record: ConsumerGroupChanged) -> None:
         """What a record says is so from now on."""
         self.epoch, self.metadata_hash, self.at = record.epoch, record.metadata_hash, record.at
         self.target_epoch, self.target_assignor = record.target_epoch, record.target_assignor
+        self.lacks = record.lacks if record.whole else self.lacks or record.number not in (self.number, self.number + 1)
+        self.number = record.number
         if record.whole:
             self.members, self.targets, self.regexes = {}, {}, {}
         for member in record.members:
@@ -59,6 +64,8 @@ class StoredGroup:
             members=list(self.members.values()),
             targets=self.targets,
             regexes=self.regexes,
+            number=self.number,
+            lacks=self.lacks,
         )
 
 
@@ -70,6 +77,8 @@ def picture_of(record: ConsumerGroupChanged) -> StoredGroup:
         target_epoch=record.target_epoch,
         target_assignor=record.target_assignor,
         at=record.at,
+        number=record.number,
+        lacks=not record.whole,
     )
     picture.fold(record)
     return picture
@@ -85,6 +94,7 @@ def restored_group(group_id: str, stored: StoredGroup, wall_offset_ms: int) -> M
         target_assignor=stored.target_assignor,
         regexes=dict(stored.regexes),
         state_since_ms=stored.at - wall_offset_ms,
+        record_number=stored.number,
     )
     for member in undisputed(stored.members):
         holder = group.holder(member.instance_id)
@@ -93,11 +103,16 @@ def restored_group(group_id: str, stored: StoredGroup, wall_offset_ms: int) -> M
         group.put(member)
     group.gained.clear()  # since when is not stored
     group.target = undisputed_targets(group, stored)
-    told = {member_id: stored.targets.get(member_id, {}) for member_id in stored.members}
-    if group.members != stored.members or group.target != told or not stored.targets.keys() <= told.keys():
+    if stored.lacks or not is_as_stored(group, stored):
         group.unsaved = True  # a record was lost: the next one says everything
         group.epoch += 1  # and the next target is made of what there is
     return group
+
+
+def is_as_stored(group: ModernGroup, stored: StoredGroup) -> bool:
+    """Whether nothing had to be left out to make a group of the picture."""
+    told = {member_id: stored.targets.get(member_id, {}) for member_id in stored.members}
+    return group.members == stored.members and group.target == told and stored.targets.keys() <= told.keys()
 
 
 def undisputed(members: dict[str, Member]) -> list[Member]:

@@ -16,7 +16,8 @@ WALL_OFFSET_MS = 1_000
 
 
 def picture(*records: ConsumerGroupChanged) -> StoredGroup:
-    found = picture_of(records[0])
+    """What records add up to, of which the first says everything."""
+    found = picture_of(msgspec.structs.replace(records[0], whole=True))
     for record in records[1:]:
         found.fold(record)
     return found
@@ -107,6 +108,24 @@ def test_a_group_that_a_lost_record_has_left_torn_is_stored_whole_and_gets_anoth
         found.check()
     whole = picture(changed(2, members=[other], targets={"b": {T: (0,)}}))
     assert not restored_group("g", whole, WALL_OFFSET_MS).unsaved
+
+
+def test_a_record_that_is_missing_is_missed_until_one_says_everything():
+    """Else a target that was lost would stay the one of before, and who came with it would wait for ever."""
+    first = changed(1, members=[member("a")], targets={"a": {T: (0, 1)}}, number=1)
+    second = changed(2, members=[member("b")], targets={"a": {T: (0,)}, "b": {T: (1,)}}, number=2)
+    third = changed(2, members=[member("a", epoch=2, assigned={T: (0,)})], number=3)
+    for records, lacks in (
+        ((first, second, third), False),
+        ((first, second, second, third), False),
+        ((first, third), True),
+    ):
+        stored = picture(*records)
+        for one in (stored, picture_of(stored.record())):
+            found = restored_group("g", one, WALL_OFFSET_MS)
+            assert (found.unsaved, found.epoch, found.record_number) == (lacks, 3 if lacks else 2, 3)
+    assert picture_of(third).lacks
+    assert not picture(first, third, changed(2, members=[member("a")], whole=True, number=4)).lacks
 
 
 @given(st.lists(changes, min_size=1, max_size=8))
