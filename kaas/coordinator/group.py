@@ -29,8 +29,9 @@ class Group:
     `holders` the producer ids in the order of their partitions, so that nobody looks through all transactions for one.
 
     `modern` is the membership of a consumer group (KIP-848); while it is there, `classic` is one that nobody has joined.
-    `stored` is the membership as it was last made durable, which is what a restart brings back. `epoch` and `version`: every
-    record of the group up to these is in it.
+    `stored` is the membership as it was last made durable, which is what a restart brings back. `reserved` is the highest
+    generation that is durable as spent; that of `classic` is ahead of it while a consumer group turns classic. `epoch` and
+    `version`: every record of the group up to these is in it.
     """
 
     group_id: str
@@ -40,6 +41,7 @@ class Group:
     staged: dict[int, dict[OffsetKey, StagedOffset]] = field(default_factory=dict)
     holders: dict[OffsetKey, dict[int, None]] = field(default_factory=dict)
     staged_count: int = 0
+    reserved: int = 0
     stored: Stored | None = None
     epoch: int = 0
     version: int = 0
@@ -72,6 +74,11 @@ class Group:
         return self.classic.subscribed() if self.modern is None else self.modern.subscribed()
 
     # Offsets
+
+    def reserve(self, generation: int) -> None:
+        """No generation up to this one will be given again, and that is durable."""
+        self.reserved = max(self.reserved, generation)
+        self.classic.reserved = max(self.classic.reserved, generation)
 
     def offset(self, topic: str, partition: int) -> OffsetEntry | None:
         partitions = self.offsets.get(topic)

@@ -75,14 +75,14 @@ def apply_ended(group: Group, record: StagedEnded, wall_offset_ms: int) -> None:
 
 
 def apply_reserved(group: Group, record: GenerationReserved, wall_offset_ms: int) -> None:
-    group.classic.reserved = max(group.classic.reserved, record.generation)
+    group.reserve(record.generation)
 
 
 def apply_stable(group: Group, record: GroupStable, wall_offset_ms: int) -> None:
     """Members with their assignments, which the generation that waits for them may have now."""
     group.stored = record
+    group.reserve(record.generation)
     classic = group.classic
-    classic.reserved = max(classic.reserved, record.generation)
     if classic.state is State.COMPLETING_REBALANCE and classic.generation == record.generation:
         for row in record.members:
             if row.member_id in classic.members:
@@ -97,7 +97,7 @@ def assigned_of(record: GroupStable) -> dict[str, bytes]:
 def apply_empty(group: Group, record: GroupEmpty, wall_offset_ms: int) -> None:
     """Nobody. Live, the group was Empty before this was written, and may have gone on."""
     group.stored = record
-    group.classic.reserved = max(group.classic.reserved, record.generation)
+    group.reserve(record.generation)
 
 
 def apply_replaced(whole: Group, record: MemberReplaced, wall_offset_ms: int) -> None:
@@ -149,7 +149,7 @@ APPLIERS: dict[type, Callable[[Group, Any, int], None]] = {
 def restore(group: Group, wall_offset_ms: int) -> None:
     """Make the membership in memory of what is durable of it: once at a restart, when every record has been applied."""
     stored = group.stored
-    group.classic = ClassicGroup(group_id=group.group_id, reserved=group.classic.reserved)
+    group.classic = ClassicGroup(group_id=group.group_id, reserved=group.reserved)
     group.modern = None
     if isinstance(stored, StoredGroup):
         group.modern = restored_group(group.group_id, stored, wall_offset_ms)

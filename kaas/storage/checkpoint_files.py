@@ -63,7 +63,7 @@ class Job:
             staged=group.staged,
             membership=membership,
             stored=group.stored,
-            reserved=group.classic.reserved,
+            reserved=group.reserved,
         )
 
     @property

@@ -230,7 +230,7 @@ class Loader:
             group.offsets.clear()
             group.forget_staged()
         elif ends_membership and group is not None:
-            group.classic, group.stored = ClassicGroup(group_id=group_id), None
+            group.classic, group.stored, group.reserved = ClassicGroup(group_id=group_id), None, 0
         return ends_offsets or ends_membership
 
     # Checkpoints

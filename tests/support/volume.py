@@ -94,7 +94,7 @@ def durable(groups: dict[str, Group]) -> dict[str, object]:
             group.offsets,
             staged(group),
             group.stored,
-            group.classic.reserved,
+            (group.reserved, group.classic.reserved),
             group.classic.generation,
             group.classic.state,
             group.classic.leader,

@@ -205,15 +205,15 @@ def come_back_alone(change: Change, group: Group, before: Member, member: Member
     has its share of a target that is up to date; else the Join is the first of a rebalance."""
     core, modern = change.core, change.group
     same_topics = modern.topics_of(before) == member.topics
-    reserved = downgrade.convert(core, group, change.now_ms)
+    downgrade.convert(core, group, change.now_ms)
     classic = group.classic
     if same_topics and is_shared_out(modern):
         told = answer(member.member_id, classic.generation, classic.protocol_name)
         refused = JoinAnswer(code=ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id=event.member_id)
         answering = Answering(to=event.reply_to, answer=told, refusal=refused)
-        downgrade.save(core, group, reserved, answering, change.now_ms, is_shared_out=True)
+        downgrade.save(core, group, answering, change.now_ms, is_shared_out=True)
         return
-    downgrade.save(core, group, reserved, None, change.now_ms, is_shared_out=False)
+    downgrade.save(core, group, None, change.now_ms, is_shared_out=False)
     park(core, classic, classic.members[member.member_id], event.reply_to)
     detail = {"client_id": member.client_id, "instance_id": member.instance_id, "reason": event.reason}
     cause = Cause(kind="static_member_replaced", member_id=member.member_id, detail=detail)

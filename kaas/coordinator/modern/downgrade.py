@@ -40,31 +40,28 @@ def is_due(core: Core, group: ModernGroup) -> bool:
 
 def downgrade(core: Core, group: Group, causes: Sequence[Cause], follower: Follower | None, now_ms: int) -> None:
     """The group is classic from here on, and rebalances for these causes; `follower` is told when the change is durable."""
-    reserved = convert(core, group, now_ms)
-    save(core, group, reserved, follower, now_ms, is_shared_out=False)
+    convert(core, group, now_ms)
+    save(core, group, follower, now_ms, is_shared_out=False)
     rebalance.prepare_or_complete(core, group.classic, causes, now_ms)
 
 
-def convert(core: Core, group: Group, now_ms: int) -> int:
-    """The group is classic and Stable, in memory. What was the highest generation durable as spent is given back."""
-    modern, reserved = group.modern, group.classic.reserved
+def convert(core: Core, group: Group, now_ms: int) -> None:
+    """The group is classic and Stable, in memory."""
+    modern = group.modern
     assert modern is not None
     account.abandon(core, modern, now_ms)
     core.forget_timers(group)
     before = group.state
-    group.classic = classic_group_of(modern, core.topics, reserved, now_ms)
+    group.classic = classic_group_of(modern, core.topics, group.reserved, now_ms)
     group.modern = None
     core.out.announce(group.group_id, StateChanged(before=before, after=group.state))
     core.out.announce(group.group_id, MembersChanged(member_ids=None))
     for member in group.classic.members.values():
         restart_session(core, group.classic, member, now_ms)
-    return reserved
 
 
-def save(
-    core: Core, group: Group, reserved: int, follower: Follower | None, now_ms: int, *, is_shared_out: bool
-) -> None:
-    """Make the change durable. `reserved`: see `convert`."""
+def save(core: Core, group: Group, follower: Follower | None, now_ms: int, *, is_shared_out: bool) -> None:
+    """Make the change durable."""
     classic = group.classic
     assert classic.leader is not None
     members = [stored(member, member.assignment) for member in classic.members.values()]
@@ -77,7 +74,7 @@ def save(
         core.wall_ms(now_ms),
         is_shared_out,
     )
-    core.out.persist(group.group_id, record, Downgraded(group.group_id, classic.generation, reserved, follower))
+    core.out.persist(group.group_id, record, Downgraded(group.group_id, classic.generation, follower))
 
 
 class Downgraded(msgspec.Struct, frozen=True):
@@ -86,7 +83,6 @@ class Downgraded(msgspec.Struct, frozen=True):
 
     group_id: str
     generation: int
-    reserved: int
     follower: Follower | None
 
     def written(self, core: Core, now_ms: int) -> None:
@@ -96,11 +92,12 @@ class Downgraded(msgspec.Struct, frozen=True):
     def failed(self, core: Core, now_ms: int) -> None:
         if self.follower is not None:
             self.follower.failed(core, now_ms)
-        group = core.classic(self.group_id)
-        if group is None:
+        whole = core.groups.get(self.group_id)
+        if whole is None:
             return
+        group = whole.classic
         if group.reserved == self.generation:
-            group.reserved = self.reserved
+            group.reserved = whole.reserved
         if group.state is State.STABLE and group.generation == self.generation:
             cause = Cause(
                 kind="assignment_failed", member_id=group.leader, detail={"reason": "the disk refused the write"}
@@ -114,6 +111,6 @@ def empty_group(core: Core, group: Group, now_ms: int) -> None:
     assert modern is not None and not modern.members
     core.forget_timers(group)
     group.modern = None
-    group.classic = ClassicGroup(group_id=group.group_id, reserved=group.classic.reserved, state_since_ms=now_ms)
+    group.classic = ClassicGroup(group_id=group.group_id, reserved=group.reserved, state_since_ms=now_ms)
     core.out.announce(group.group_id, MembersChanged(member_ids=None))
     core.out.persist(group.group_id, GroupEmpty(0, "", core.wall_ms(now_ms)))

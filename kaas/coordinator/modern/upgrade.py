@@ -68,7 +68,7 @@ def take_over(core: Core, group: Group, modern: ModernGroup, now_ms: int) -> Non
     core.forget_timers(group)
     if classic.rebalance is not None:
         finish(core, classic, "superseded", now_ms)
-    group.classic = ClassicGroup(group_id=group.group_id, reserved=classic.reserved)
+    group.classic = ClassicGroup(group_id=group.group_id, reserved=group.reserved)
     group.modern = modern
     modern.state_since_ms = classic.state_since_ms
     modern.settled = {member.member_id: member.assigned for member in modern.members.values()}

@@ -216,3 +216,27 @@ def test_back_and_forth_loses_nothing():
     both.restarts()
     assert (sorted(both.modern.members), both.committed()) == (sorted([k.id, late.id, again.id]), {("orders", 0): 7})
     settle(again)
+
+
+def test_generations_of_changes_that_were_all_refused_are_not_taken_for_durable():
+    """Else one of them would be given out again after a restart."""
+    both, _, _, m = mixed()
+
+    def reserved() -> tuple[int, int]:
+        group = both.core.groups["group"]
+        return group.reserved, group.classic.reserved
+
+    before = reserved()
+    both.journal.held = True
+    m.sends(epoch=-1)
+    for _ in range(2):
+        again = both.consumer("orders")
+        again.sends(**again.first())
+        again.sends(epoch=-1)
+    both.journal.full = True
+    both.journal.held = False
+    both.settle()
+    assert reserved() == before
+    both.journal.full = False
+    both.restarts()
+    assert reserved() == before
