@@ -137,6 +137,13 @@ class ConsumerMember:
         else:
             self._say()
 
+    def _change(self, **news: Any) -> None:
+        """Say what is new, or everything, if an answer was lost: it may have told what to read, and is not told again."""
+        if self.doubts:
+            self._beat()
+        else:
+            self._say(**news)
+
     def _told(self, event: ConsumerHeartbeat, answer: ConsumerHeartbeatAnswer) -> None:
         code = int(answer.code)
         if code in REJOIN:
@@ -166,13 +173,13 @@ class ConsumerMember:
             self._commit(dice)
         elif chance < 0.90:
             self.topics = tuple(sorted(dice.sample(sorted(self.lives.topics), dice.randint(0, 2))))
-            self._say(topics=self.topics)
+            self._change(topics=self.topics)
         elif chance < 0.93:
             self.pattern = dice.choice(PATTERNS)
-            self._say(regex=self.pattern)
+            self._change(regex=self.pattern)
         elif chance < 0.95:
             self.assignor = dice.choice(ASSIGNORS[1:])
-            self._say(assignor=self.assignor)
+            self._change(assignor=self.assignor)
         elif chance < 0.97:
             self._say(epoch=max(self.epoch + dice.choice((-1, 1)), 1), owned=dict(self.holds))
         else:
