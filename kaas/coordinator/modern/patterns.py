@@ -84,9 +84,25 @@ def resolved(core: Core, event: RegexesResolved, now_ms: int) -> None:
             continue
         change.resolve(pattern, ResolvedRegex(topics, core.wall_ms(now_ms)))
         before = () if known is None else known.topics
-        differ = sorted({*topics} ^ {*before})
+        differ = sorted({*topics} ^ {*before}) or left_over(core, modern, pattern)
         came += differ
         changed += [pattern] if differ else []
     if came:
         grow(change, Cause(kind="topic_changed", detail={"topics": sorted({*came}), "patterns": changed}))
     change.close()
+
+
+def left_over(core: Core, group: ModernGroup, pattern: str) -> list[str]:
+    """Topics in the target of members with this pattern that they no longer subscribe to, by name: others are to read them.
+
+    That was not so while the pattern was unknown, so nothing but its first match tells, also when that is nothing.
+    """
+    found: dict[str, None] = {}
+    for member in group.members.values():
+        if member.regex == pattern:
+            wanted = group.topics_of(member)
+            for topic_id in group.target.get(member.member_id, {}):
+                topic = core.topics.by_id.get(topic_id)
+                if topic is not None and topic.name not in wanted:
+                    found[topic.name] = None
+    return sorted(found)

@@ -153,6 +153,22 @@ def test_a_pattern_that_matches_nothing_makes_no_epoch():
     assert (consumers.seen, consumers.modern.regexes["x"].topics) == (("Stable", 1, 1), ())
 
 
+def test_what_a_member_had_by_its_old_pattern_goes_to_others_when_the_new_one_matches_nothing():
+    consumers = Consumers(t=2)
+    a = consumers.joined(regex="t.*")
+    consumers.matches("t.*", "t")
+    a.acks()
+    b = consumers.joined("t")
+    consumers.reconcile(a, b)
+    assert (a.held, b.held) == ({"t": (0,)}, {"t": (1,)})
+    a.beats(regex="x")
+    consumers.matches("x")
+    consumers.reconcile(a, b)
+    assert (a.held, b.held) == ({}, {"t": (0, 1)})
+    cause = consumers.heard(RebalanceStarted)[-1].cause
+    assert (cause.kind, cause.detail) == ("topic_changed", {"topics": ["t"], "patterns": ["x"]})
+
+
 def test_a_pattern_that_another_member_has_is_known_already():
     consumers = Consumers(t=1, u=1)
     a = consumers.joined(regex="u")
