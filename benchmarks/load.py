@@ -31,6 +31,7 @@ from kaas.wire.apis import (
 from kaas.wire.decode import decode
 from kaas.wire.encode import encode_request
 from kaas.wire.schema import is_flexible
+from tests.support.heartbeats import STEADY
 
 TOPIC = "bench"
 CLIENT = b"bench"
@@ -47,16 +48,6 @@ VERSIONS = {
     LIST_OFFSETS: 2,
 }
 """What is asked in: the last versions before compact encodings, which every broker serves."""
-STEADY = {
-    "instance_id": None,
-    "rack_id": None,
-    "rebalance_timeout": -1,
-    "subscribed_topic_names": None,
-    "subscribed_topic_regex": None,
-    "server_assignor": None,
-    "topic_partitions": None,
-}
-"""A heartbeat of KIP-848 that says nothing new."""
 WARM_UP_S = 1.0
 SAMPLE_EVERY = 16
 """One answer in so many has its latency noted."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from kaas.broker.settings_table import TABLE, BadSetting, Setting
+from kaas.broker.settings_table import TABLE, BadSetting, Setting, list_items
 from kaas.coordinator.config import GroupConfig
 
 FOR_ALL = "group."
@@ -42,6 +42,11 @@ _ROWS = (
 
 GROUP_SETTINGS: dict[str, Setting] = {row.name: row for row in _ROWS}
 """Every setting of a group by name."""
+
+
+def serves_consumer_groups(settings: Mapping[str, Any]) -> bool:
+    """Whether groups may speak KIP-848."""
+    return "consumer" in list_items(settings["group.coordinator.rebalance.protocols"])
 
 
 def times_of_all(settings: Mapping[str, Any]) -> Times:

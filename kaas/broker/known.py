@@ -15,11 +15,15 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Any
 
+import msgspec
 import structlog
 
 from kaas.broker.connection import FAULT, Connection
 from kaas.broker.request import Request
+from kaas.coordinator.events import Event
 
 log = structlog.get_logger("kaas.broker.known")
 
@@ -75,3 +79,34 @@ class Verbatim(Known):
 
     def is_same(self, data: bytes) -> bool:
         return data.startswith(self._head) and data.endswith(self._tail)
+
+
+class KnownBeat(Verbatim):
+    """A heartbeat of the same member that says the same, which is nearly all that members send. It is decided with what else
+    its round of the loop brings; answers that it has again and again are encoded once."""
+
+    __slots__ = ("_answers", "_event", "_groups", "_version")
+
+    def __init__(self, request: Request, event: Event) -> None:
+        super().__init__(request)
+        self._groups = request.broker.groups
+        self._event = msgspec.structs.replace(event, reply_to=self._reply)
+        self._version = request.version
+        self._answers: dict[Hashable, tuple[bytes, bytes]] = {}
+
+    def serve(self, data: bytes) -> bool:
+        if not self.is_same(data):
+            return False
+        self.correlation = data[HEAD_BYTES:CORRELATION_END]
+        self.connection.park(self)
+        self._groups.gather(self._event, self.failed)
+        return True
+
+    @abstractmethod
+    def _reply(self, answer: Any) -> None:
+        """Send what was decided."""
+
+    def _kept(self, key: Hashable, body: bytes) -> tuple[bytes, bytes]:
+        """The parts of an answer with this body, from now on in `_answers`."""
+        parts = self._answers[key] = self.parts(body)
+        return parts

@@ -7,7 +7,7 @@ wording sentences is for those who read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -34,6 +34,34 @@ class MemberChange(msgspec.Struct, frozen=True, kw_only=True):
     silent_ms: int | None = None
     timeout_ms: int | None = None
     replaced_by: str | None = None
+
+
+class Person(Protocol):
+    """A member, of whichever protocol."""
+
+    @property
+    def member_id(self) -> str: ...
+
+    @property
+    def instance_id(self) -> str | None: ...
+
+    @property
+    def client_id(self) -> str: ...
+
+    @property
+    def client_host(self) -> str: ...
+
+
+def member_change(kind: str, member: Person, **more: str | int | None) -> MemberChange:
+    """An announcement about one member."""
+    change = MemberChange(
+        kind=kind,
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+    )
+    return msgspec.structs.replace(change, **more) if more else change
 
 
 class StateChanged(msgspec.Struct, frozen=True, kw_only=True):

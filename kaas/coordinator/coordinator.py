@@ -128,8 +128,8 @@ class Coordinator(Core):
         """A request of the classic protocol, which a consumer group serves in its own way."""
 
         def decide(event: Any, now_ms: int) -> None:
-            group = self.groups.get(event.group_id)
-            if group is None or group.modern is None or self.unavailable(event.group_id):
+            _, group = self.find(event.group_id)
+            if group is None or group.modern is None:
                 classic(self, event, now_ms)
             else:
                 consumer(self, group, event, now_ms)

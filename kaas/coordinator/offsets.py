@@ -190,10 +190,10 @@ class OffsetsGone(msgspec.Struct, frozen=True):
 
 def check_delete(core: Core, group_id: str) -> tuple[ErrorCode, Group | None]:
     """The group, or why there is none to delete from."""
-    if (code := core.unavailable(group_id)) is not ErrorCode.NONE:
-        return code, None
-    group = core.groups.get(group_id)
-    return (ErrorCode.GROUP_ID_NOT_FOUND if group is None else ErrorCode.NONE), group
+    code, group = core.find(group_id)
+    if group is None:
+        return code or ErrorCode.GROUP_ID_NOT_FOUND, None
+    return ErrorCode.NONE, group
 
 
 def delete_group(core: Core, event: DeleteGroup, now_ms: int) -> None:

@@ -46,9 +46,9 @@ def check_stage(core: Core, event: StageOffsets) -> ErrorCode:
     """Whether this group takes offsets from this member of it, or from nobody of it."""
     if not event.group_id:
         return ErrorCode.INVALID_GROUP_ID
-    if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
+    code, whole = core.find(event.group_id)
+    if code:
         return code
-    whole = core.groups.get(event.group_id)
     if whole is None:
         return ErrorCode.NONE if event.generation < 0 else ErrorCode.ILLEGAL_GENERATION
     if whole.modern is not None:

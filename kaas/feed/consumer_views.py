@@ -46,11 +46,6 @@ def member_state(group: ModernGroup, member: Member) -> str:
     return "stable" if member.state == MemberState.STABLE else "waiting"
 
 
-def session_ms(member: Member, session_timeout_ms: int) -> int:
-    """A classic member brings its own session timeout; the others have the group's."""
-    return session_timeout_ms if member.classic is None else member.classic.session_timeout_ms
-
-
 def member_view(
     group: ModernGroup, member: Member, topics: Topics, session_timeout_ms: int, wall_offset_ms: int
 ) -> MemberView:
@@ -68,7 +63,7 @@ def member_view(
         assignment=shares(member.assigned, topics),
         target_assignment=shares(group.target.get(member.member_id, {}), topics),
         revoking=shares(member.revoking, topics),
-        session_timeout_ms=session_ms(member, session_timeout_ms),
+        session_timeout_ms=member.session_timeout_ms(session_timeout_ms),
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         last_heartbeat_at=None if heard_ms is None else heard_ms + wall_offset_ms,
         joined_at=member.joined_at or None,

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kaas.coordinator.account import Account
 from kaas.coordinator.announcements import Cause, RebalanceCompleted
-from kaas.coordinator.classic import group as classic
-from kaas.coordinator.modern import group as modern
 from kaas.coordinator.offset_entry import OffsetKey
 from kaas.coordinator.topics import Partitions, Topics
 from kaas.feed.types import LastRebalance, MovedPartition, Phase, RebalanceRecord, RebalanceView, WaitingFor
@@ -28,7 +27,7 @@ def cause_fields(cause: Cause) -> dict[str, Any]:
 
 
 def under_way(
-    rebalance: classic.Rebalance | modern.Rebalance,
+    rebalance: Account,
     waiting: Sequence[WaitingFor],
     wall_offset_ms: int,
     *,

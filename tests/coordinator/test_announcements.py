@@ -9,6 +9,7 @@ from kaas.coordinator.announcements import (
     MemberChange,
     OffsetsChanged,
     RebalanceStarted,
+    member_change,
 )
 from kaas.coordinator.events import TopicDeleted
 from kaas.feed.types import CAUSES, KINDS
@@ -42,3 +43,18 @@ def test_what_is_announced_is_named_as_the_feed_names_it():
 
 def test_a_cause_says_what_a_sentence_about_it_needs_and_no_more():
     assert Cause(kind="member_left") == Cause(kind="member_left", member_id=None, detail={})
+
+
+def test_a_change_of_a_member_names_it_and_what_is_to_be_said_of_it():
+    groups = Groups()
+    (a,) = groups.settled(groups.member("i0", client_id="app", client_host="/10.1.1.1"))
+    member = groups.classic().members[a.id]
+    change = member_change("member_left", member, reason="bye")
+    assert change == MemberChange(
+        kind="member_left",
+        member_id=a.id,
+        instance_id="i0",
+        client_id="app",
+        client_host="/10.1.1.1",
+        reason="bye",
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,7 +41,31 @@ async def commit(connection: Connection, group: str, offsets: Offsets, who: dict
     assert {int(row.error_code) for topic in answer.topics for row in topic.partitions} == {0}, answer
 
 
-class Committer:
+class Actor(ABC):
+    """Acts on one connection, one request after another."""
+
+    async def run(self, connect: Connect) -> None:
+        """Until the broker dies."""
+        connection = await connect()
+        try:
+            await self._begin(connection)
+            while True:
+                await self._step(connection)
+        except Disconnected:
+            pass
+        finally:
+            await connection.close()
+
+    @abstractmethod
+    async def _begin(self, connection: Connection) -> None:
+        """What a new life of the broker begins with."""
+
+    @abstractmethod
+    async def _step(self, connection: Connection) -> None:
+        """Do the next thing."""
+
+
+class Committer(Actor):
     """Commits, deletes offsets and deletes its group. `known`: what it was told is there; `maybe`: what an unanswered
     request would have made of it."""
 
@@ -52,16 +77,8 @@ class Committer:
         self._dice = dice
         self._next = 1
 
-    async def run(self, connect: Connect) -> None:
-        """Until the broker dies."""
-        connection = await connect()
-        try:
-            while True:
-                await self._step(connection)
-        except Disconnected:
-            pass
-        finally:
-            await connection.close()
+    async def _begin(self, connection: Connection) -> None:
+        pass
 
     async def _step(self, connection: Connection) -> None:
         what = self._dice.random()

@@ -10,10 +10,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kaas.consumer.connection import Connection, Disconnected
+from kaas.consumer.connection import Connection
 from kaas.wire.apis import CONSUMER_GROUP_DESCRIBE
 from kaas.wire.consumer_protocol import Assignment, encode_assignment
-from tests.crash.actors import PARTITIONS, TOPIC, Connect
+from tests.crash.actors import PARTITIONS, TOPIC
 from tests.crash.readers import TOLD_TO_JOIN, Client, Readers
 
 BEHIND, NO_SUCH_GROUP = 22, 69
@@ -29,27 +29,18 @@ class Mover(Readers):
         self.upgrades = 0
         self.clients = [Client(f"{self.group}-modern", False), Client(f"{self.group}-classic", True)]
 
-    async def run(self, connect: Connect) -> None:
-        """Until the broker dies."""
+    async def _begin(self, connection: Connection) -> None:
         modern, classic = self.clients
-        connection = await connect()
-        try:
-            if modern.unsure or not modern.is_in:
-                await self._upgrade(connection)
-            if classic.unsure or not classic.is_in:
-                await self._come(connection, classic)
-            while True:
-                await self._move(connection)
-        except Disconnected:
-            pass
-        finally:
-            await connection.close()
+        if modern.unsure or not modern.is_in:
+            await self._upgrade(connection)
+        if classic.unsure or not classic.is_in:
+            await self._come(connection, classic)
 
     async def _upgrade(self, connection: Connection) -> None:
         await self._come(connection, self.clients[0])
         self.upgrades += 1
 
-    async def _move(self, connection: Connection) -> None:
+    async def _step(self, connection: Connection) -> None:
         modern, classic = self.clients
         what = self._dice.random()
         if what < 0.1:

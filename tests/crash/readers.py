@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from kaas.consumer.connection import Connection, Disconnected
+from kaas.consumer.connection import Connection
 from kaas.wire.apis import (
     CONSUMER_GROUP_DESCRIBE,
     CONSUMER_GROUP_HEARTBEAT,
@@ -22,7 +22,7 @@ from kaas.wire.apis import (
     SYNC_GROUP,
 )
 from kaas.wire.consumer_protocol import Subscription, decode_assignment, encode_subscription
-from tests.crash.actors import PARTITIONS, REBALANCE_MS, SESSION_MS, TOPIC, Connect, Offsets, committed
+from tests.crash.actors import PARTITIONS, REBALANCE_MS, SESSION_MS, TOPIC, Actor, Offsets, committed
 
 TOLD_TO_JOIN = 27
 
@@ -40,7 +40,7 @@ class Client:
     unsure: bool = False
 
 
-class Readers:
+class Readers(Actor):
     """One group. The first client always speaks KIP-848 and never leaves, so that the group stays what it is."""
 
     def __init__(self, name: str, dice: random.Random) -> None:
@@ -57,19 +57,10 @@ class Readers:
             for n in range(dice.randint(2, 5))
         ]
 
-    async def run(self, connect: Connect) -> None:
-        """Until the broker dies."""
-        connection = await connect()
-        try:
-            for client in self.clients:
-                if client.unsure or not client.is_in:
-                    await self._come(connection, client)
-            while True:
-                await self._step(connection)
-        except Disconnected:
-            pass
-        finally:
-            await connection.close()
+    async def _begin(self, connection: Connection) -> None:
+        for client in self.clients:
+            if client.unsure or not client.is_in:
+                await self._come(connection, client)
 
     async def _step(self, connection: Connection) -> None:
         client = self._dice.choice(self.clients)

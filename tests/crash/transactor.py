@@ -11,7 +11,7 @@ import asyncio
 import random
 from typing import Any
 
-from kaas.consumer.connection import Connection, Disconnected
+from kaas.consumer.connection import Connection
 from kaas.wire.apis import (
     ADD_OFFSETS_TO_TXN,
     ADD_PARTITIONS_TO_TXN,
@@ -23,14 +23,14 @@ from kaas.wire.apis import (
     TXN_OFFSET_COMMIT,
 )
 from tests.conformance.oracle.records import CONTROL, TRANSACTIONAL, Batch, Producer, batch, parse
-from tests.crash.actors import TOPIC, Connect, committed
+from tests.crash.actors import TOPIC, Actor, committed
 
 BUSY = 51
 PAUSE_S = 0.005
 LOTS = 2**30
 
 
-class Transactor:
+class Transactor(Actor):
     """`known` are the numbers of the transactions that were committed, `maybe` the one whose commit has no answer."""
 
     def __init__(self, name: str, dice: random.Random) -> None:
@@ -45,18 +45,6 @@ class Transactor:
         self._producer = Producer()
         self._sequence = 0
 
-    async def run(self, connect: Connect) -> None:
-        """Until the broker dies."""
-        connection = await connect()
-        try:
-            await self._begin(connection)
-            while True:
-                await self._transaction(connection)
-        except Disconnected:
-            pass
-        finally:
-            await connection.close()
-
     async def _begin(self, connection: Connection) -> None:
         """Take the transactional id over, which ends what an earlier life left open."""
         row = {"name": self.topic, "num_partitions": 1, "replication_factor": 1}
@@ -65,7 +53,7 @@ class Transactor:
         answer = await patiently(connection, INIT_PRODUCER_ID.key, values, 4)
         self._producer, self._sequence = Producer(answer.producer_id, answer.producer_epoch), 0
 
-    async def _transaction(self, connection: Connection) -> None:
+    async def _step(self, connection: Connection) -> None:
         number, self._next = self._next, self._next + 1
         commits = self._dice.random() < 0.7
         await self._add(connection)

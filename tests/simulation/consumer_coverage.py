@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar
 
 from kaas.coordinator.events import ConsumerHeartbeat
 from kaas.coordinator.modern.group import AWAY, LEFT, State
@@ -44,6 +47,29 @@ def kind_of(event: object) -> str:
     return {0: JOIN, LEFT: LEAVE, AWAY: PAUSE}.get(event.epoch, BEAT)
 
 
+S = TypeVar("S", bound=Enum)
+"""The states of one protocol."""
+
+
+def grid(
+    title: str,
+    states: type[S],
+    kinds: Iterable[str],
+    cell: Callable[[S, str], str],
+    moves: Mapping[tuple[S, S], int],
+) -> list[str]:
+    """Lines for people: a row for each state with a cell for each request, then how often each state followed which."""
+    kinds = list(kinds)
+    lines = [f"{title:22}" + "".join(f"{kind:>28}" for kind in kinds)]
+    for state in states:
+        lines.append(f"{state.value:22}" + "".join(f"{cell(state, kind):>28}" for kind in kinds))
+    lines += ["", f"{'from, to':22}" + "".join(f"{state.value:>22}" for state in states)]
+    for before in states:
+        counts = [moves.get((before, after)) or "" for after in states]
+        lines.append(f"{before.value:22}" + "".join(f"{count:>22}" for count in counts))
+    return lines
+
+
 @dataclass(slots=True)
 class ConsumerCoverage:
     """`replies`: (state, request, code) to a count; a code of null is a request that waits for the disk."""
@@ -72,15 +98,7 @@ class ConsumerCoverage:
 
     def table(self) -> str:
         """For people: requests by state with their codes, then transitions."""
-        lines = [f"{'consumer groups':22}" + "".join(f"{kind:>28}" for kind in KINDS)]
-        for state in State:
-            cells = [self._cell(state, kind) for kind in KINDS]
-            lines.append(f"{state.value:22}" + "".join(f"{cell:>28}" for cell in cells))
-        lines += ["", f"{'from, to':22}" + "".join(f"{state.value:>22}" for state in State)]
-        for before in State:
-            counts = [self.moves[before, after] or "" for after in State]
-            lines.append(f"{before.value:22}" + "".join(f"{count:>22}" for count in counts))
-        return "\n".join(lines)
+        return "\n".join(grid("consumer groups", State, KINDS, self._cell, self.moves))
 
     def _cell(self, state: State, kind: str) -> str:
         counts = Counter({code: n for (s, k, code), n in self.replies.items() if (s, k) == (state, kind)})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kaas.coordinator.classic.states import TABLE, State
 from kaas.coordinator.modern.group import State as ModernState
-from tests.simulation.consumer_coverage import ConsumerCoverage
+from tests.simulation.consumer_coverage import ConsumerCoverage, grid
 
 KINDS = ("Join", "Sync", "Heartbeat", "Leave", "Commit", "DeleteOffsets", "DeleteGroup")
 COLUMNS = {"Heartbeat": "heartbeat", "Sync": "sync", "Commit": "commit"}
@@ -51,14 +51,7 @@ class Coverage:
 
     def table(self) -> str:
         """For people: requests by state with their codes, then transitions, then what else happened."""
-        lines = [f"{'':22}" + "".join(f"{kind:>28}" for kind in KINDS)]
-        for state in State:
-            cells = [self._cell(state, kind) for kind in KINDS]
-            lines.append(f"{state.value:22}" + "".join(f"{cell:>28}" for cell in cells))
-        lines += ["", f"{'from, to':22}" + "".join(f"{state.value:>22}" for state in State)]
-        for before in State:
-            counts = [self.moves[before, after] or "" for after in State]
-            lines.append(f"{before.value:22}" + "".join(f"{count:>22}" for count in counts))
+        lines = grid("", State, KINDS, self._cell, self.moves)
         lines += ["", self.consumers.table()]
         lines += ["", "   ".join(f"{what} {count}" for what, count in sorted(self.other.items()))]
         return "\n".join(lines)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import functools
 
-import msgspec
-
 from kaas.broker.broker import Broker
-from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Verbatim
+from kaas.broker.known import KnownBeat
 from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
@@ -38,7 +36,7 @@ def handle(broker: Broker, request: Request) -> None:
     )
     broker.groups.submit(event)
     if request.comes_again():
-        request.remember(KnownHeartbeat(broker, request, event).serve)
+        request.remember(KnownHeartbeat(request, event).serve)
 
 
 def reply(request: Request, code: ErrorCode) -> None:
@@ -51,28 +49,10 @@ def body(version: int, code: ErrorCode) -> bytes:
     return encode_response(API.key, version, {"error_code": code})
 
 
-class KnownHeartbeat(Verbatim):
+class KnownHeartbeat(KnownBeat):
     """A heartbeat of the same member in the same generation."""
 
-    __slots__ = ("_answers", "_event", "_groups", "_version")
-
-    def __init__(self, broker: Broker, request: Request, event: events.Heartbeat) -> None:
-        super().__init__(request)
-        self._groups = broker.groups
-        self._event = msgspec.structs.replace(event, reply_to=self._reply)
-        self._version = request.version
-        self._answers: dict[ErrorCode, tuple[bytes, bytes]] = {}
-
-    def serve(self, data: bytes) -> bool:
-        if not self.is_same(data):
-            return False
-        self.correlation = data[HEAD_BYTES:CORRELATION_END]
-        self.connection.park(self)
-        self._groups.gather(self._event, self.failed)
-        return True
+    __slots__ = ()
 
     def _reply(self, code: ErrorCode) -> None:
-        parts = self._answers.get(code)
-        if parts is None:
-            parts = self._answers[code] = self.parts(body(self._version, code))
-        self.send(parts)
+        self.send(self._answers.get(code) or self._kept(code, body(self._version, code)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from kaas.broker.broker import Broker
+from kaas.broker.partitions import UNASKED_OPERATIONS
 from kaas.broker.request import Request
 from kaas.broker.security.guard import authorized_operations, may
 from kaas.broker.security.operations import GROUP_OPERATIONS, Kind, Operation
@@ -19,7 +20,6 @@ from kaas.errors import ErrorCode
 from kaas.wire.apis import DESCRIBE_GROUPS
 
 API = DESCRIBE_GROUPS
-UNASKED = -(2**31)
 
 
 def handle(broker: Broker, request: Request) -> None:
@@ -35,9 +35,11 @@ def described(broker: Broker, request: Request, group_id: str, told: bool) -> di
         return {
             "error_code": ErrorCode.GROUP_AUTHORIZATION_FAILED,
             "group_id": group_id,
-            "authorized_operations": UNASKED,
+            "authorized_operations": UNASKED_OPERATIONS,
         }
-    operations = authorized_operations(request, Kind.GROUP, group_id, of=GROUP_OPERATIONS) if told else UNASKED
+    operations = (
+        authorized_operations(request, Kind.GROUP, group_id, of=GROUP_OPERATIONS) if told else UNASKED_OPERATIONS
+    )
     return values(queries.describe_group(broker.groups.coordinator, group_id), request.version, operations)
 
 
@@ -62,5 +64,5 @@ def values(group: DescribedGroup, version: int, operations: int) -> dict[str, An
             }
             for m in group.members
         ],
-        "authorized_operations": UNASKED if code else operations,
+        "authorized_operations": UNASKED_OPERATIONS if code else operations,
     }

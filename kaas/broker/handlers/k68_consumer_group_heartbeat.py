@@ -14,10 +14,9 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from kaas.broker.broker import Broker
-from kaas.broker.known import CORRELATION_END, HEAD_BYTES, Verbatim
+from kaas.broker.group_settings import serves_consumer_groups
+from kaas.broker.known import KnownBeat
 from kaas.broker.request import Request
 from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
@@ -60,12 +59,12 @@ def handle(broker: Broker, request: Request) -> None:
     )
     broker.groups.submit(event)
     if message.member_epoch > 0 and request.comes_again():  # who joins without an id gets a new one each time
-        request.remember(KnownHeartbeat(broker, request, event).serve)
+        request.remember(KnownHeartbeat(request, event).serve)
 
 
 def refusal(broker: Broker, request: Request, message: Any) -> ErrorCode:
     """What is refused before the group is asked; NONE: nothing."""
-    if "consumer" not in broker.settings["group.coordinator.rebalance.protocols"]:
+    if not serves_consumer_groups(broker.settings):
         return ErrorCode.UNSUPPORTED_VERSION
     if not may(request, Operation.READ, Kind.GROUP, message.group_id):
         return ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -105,32 +104,17 @@ def assigned(partitions: Partitions) -> list[dict[str, Any]]:
     return [{"topic_id": uuid.UUID(bytes=topic_id), "partitions": row} for topic_id, row in partitions.items()]
 
 
-class KnownHeartbeat(Verbatim):
-    """A heartbeat of the same member at the same epoch that says the same. Those that tell no assignment are encoded once."""
+class KnownHeartbeat(KnownBeat):
+    """A heartbeat of the same member at the same epoch that says the same. Answers that tell no assignment are kept."""
 
-    __slots__ = ("_answers", "_event", "_groups", "_version")
-
-    def __init__(self, broker: Broker, request: Request, event: events.ConsumerHeartbeat) -> None:
-        super().__init__(request)
-        self._groups = broker.groups
-        self._event = msgspec.structs.replace(event, reply_to=self._reply)
-        self._version = request.version
-        self._answers: dict[tuple[int, int], tuple[bytes, bytes]] = {}
-
-    def serve(self, data: bytes) -> bool:
-        if not self.is_same(data):
-            return False
-        self.correlation = data[HEAD_BYTES:CORRELATION_END]
-        self.connection.park(self)
-        self._groups.gather(self._event, self.failed)
-        return True
+    __slots__ = ()
 
     def _reply(self, answer: ConsumerHeartbeatAnswer) -> None:
-        if answer.code or answer.assignment is not None:
-            self.send(self.parts(encode_response(API.key, self._version, values(answer))))
-            return
         key = answer.epoch, answer.interval_ms
-        parts = self._answers.get(key)
-        if parts is None:
-            parts = self._answers[key] = self.parts(encode_response(API.key, self._version, values(answer)))
-        self.send(parts)
+        if answer.code or answer.assignment is not None:
+            self.send(self.parts(self._encoded(answer)))
+        else:
+            self.send(self._answers.get(key) or self._kept(key, self._encoded(answer)))
+
+    def _encoded(self, answer: ConsumerHeartbeatAnswer) -> bytes:
+        return encode_response(API.key, self._version, values(answer))

@@ -12,6 +12,8 @@ import uuid
 from typing import Any
 
 from kaas.broker.broker import Broker
+from kaas.broker.group_settings import serves_consumer_groups
+from kaas.broker.partitions import UNASKED_OPERATIONS
 from kaas.broker.request import Request
 from kaas.broker.security.guard import authorized_operations, may
 from kaas.broker.security.operations import GROUP_OPERATIONS, Kind, Operation
@@ -22,7 +24,6 @@ from kaas.errors import ErrorCode
 from kaas.wire.apis import CONSUMER_GROUP_DESCRIBE
 
 API = CONSUMER_GROUP_DESCRIBE
-UNASKED = -(2**31)
 CLASSIC, CONSUMER = 0, 1
 """What a member speaks."""
 
@@ -38,7 +39,7 @@ def handle(broker: Broker, request: Request) -> None:
 
 def described(broker: Broker, request: Request, group_id: str, told: bool) -> dict[str, Any]:
     """One group, as far as the client may know of it."""
-    if "consumer" not in broker.settings["group.coordinator.rebalance.protocols"]:
+    if not serves_consumer_groups(broker.settings):
         return refused(group_id, ErrorCode.UNSUPPORTED_VERSION)
     if not may(request, Operation.DESCRIBE, Kind.GROUP, group_id):
         return refused(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED)
@@ -56,7 +57,12 @@ def described(broker: Broker, request: Request, group_id: str, told: bool) -> di
 
 
 def refused(group_id: str, code: ErrorCode, message: str | None = None) -> dict[str, Any]:
-    return {"error_code": code, "error_message": message, "group_id": group_id, "authorized_operations": UNASKED}
+    return {
+        "error_code": code,
+        "error_message": message,
+        "group_id": group_id,
+        "authorized_operations": UNASKED_OPERATIONS,
+    }
 
 
 def values(group: DescribedConsumerGroup, topics: Topics) -> dict[str, Any]:
@@ -68,7 +74,7 @@ def values(group: DescribedConsumerGroup, topics: Topics) -> dict[str, Any]:
         "assignment_epoch": group.target_epoch,
         "assignor_name": group.assignor,
         "members": [member_values(row, topics) for row in group.members],
-        "authorized_operations": UNASKED,
+        "authorized_operations": UNASKED_OPERATIONS,
     }
 
 

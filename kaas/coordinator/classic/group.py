@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kaas.coordinator.announcements import Cause
+from kaas.coordinator.account import Account
 from kaas.coordinator.classic.states import TABLE, State
 from kaas.coordinator.events import Protocols
 from kaas.wire.consumer_protocol import PROTOCOL_TYPE, decode_subscription
@@ -59,22 +59,16 @@ class Member:
 
 
 @dataclass(slots=True, kw_only=True)
-class Rebalance:
-    """The rebalance under way: why, since when, and how its phases went. Times are on the clock of `now_ms`.
+class Rebalance(Account):
+    """The rebalance under way, and what it began with.
 
     `initial`: the group was Empty, so the join phase lasts as long as its delay. `grew`: somebody came in this window of the
     delay. `ready`: the join phase is done and waits only for its generation to be durable.
     """
 
-    cause: Cause
-    started_ms: int
-    phase: str
-    phase_since_ms: int
     generation_before: int
     members_before: int
     before: dict[str, bytes]
-    phases: list[tuple[str, int]] = field(default_factory=list)
-    also: list[Cause] = field(default_factory=list)
     deadline_ms: int = 0
     initial: bool = False
     initial_left_ms: int = 0

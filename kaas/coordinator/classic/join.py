@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from kaas.coordinator import timers
-from kaas.coordinator.announcements import Cause, MembersChanged, SubscriptionChanged
+from kaas.coordinator.announcements import Cause, MembersChanged, SubscriptionChanged, member_change
 from kaas.coordinator.answers import JoinAnswer
 from kaas.coordinator.classic import static
 from kaas.coordinator.classic.checks import check_member
 from kaas.coordinator.classic.group import ClassicGroup, Member
-from kaas.coordinator.classic.members import member_change, remove_member, stop_session
+from kaas.coordinator.classic.members import remove_member, stop_session
 from kaas.coordinator.classic.rebalance import complete_if_all_are_back, join_answer, prepare_or_complete
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.core import Core

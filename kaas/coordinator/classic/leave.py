@@ -28,15 +28,15 @@ def leave(core: Core, event: Leave, now_ms: int) -> None:
     if not event.group_id:
         core.out.reply(event.reply_to, LeaveAnswer(code=ErrorCode.INVALID_GROUP_ID))
         return
-    if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
+    code, group = core.find(event.group_id)
+    if code:
         core.out.reply(event.reply_to, LeaveAnswer(code=code))
         return
-    group = core.classic(event.group_id)
     if group is None:
         rows = tuple(LeftMember(r.member_id, r.instance_id, ErrorCode.UNKNOWN_MEMBER_ID) for r in event.members)
         core.out.reply(event.reply_to, LeaveAnswer(members=rows))
         return
-    leave_group(core, group, event, now_ms)
+    leave_group(core, group.classic, event, now_ms)
 
 
 def leave_group(core: Core, group: ClassicGroup, event: Leave, now_ms: int) -> None:
@@ -61,6 +61,11 @@ def leave_group(core: Core, group: ClassicGroup, event: Leave, now_ms: int) -> N
         core.out.reply(event.reply_to, answer)
 
 
+def is_by_operator(row: Leaving) -> bool:
+    """Whether an operator has the member removed: nobody else knows the instance only, or says so."""
+    return not row.member_id or (row.reason or "").startswith(REMOVED_BY_OPERATOR)
+
+
 def leave_one(core: Core, group: ClassicGroup, row: Leaving) -> tuple[ErrorCode, Cause | None]:
     """One row: its result, and why the group rebalances if a member went."""
     if not row.member_id and row.instance_id is not None:  # an operator knows the instance only
@@ -81,7 +86,7 @@ def leave_one(core: Core, group: ClassicGroup, row: Leaving) -> tuple[ErrorCode,
 
 def take_out(core: Core, group: ClassicGroup, member: Member, row: Leaving) -> Cause:
     """Remove a member that leaves, or that an operator removes."""
-    by_operator = not row.member_id or (row.reason or "").startswith(REMOVED_BY_OPERATOR)
+    by_operator = is_by_operator(row)
     remove_member(core, group, member, kind="member_left", reason=row.reason)
     return Cause(
         kind="member_removed" if by_operator else "member_left",

@@ -9,10 +9,8 @@ Source: PROTOCOL 3.2 and 7.1 in docs/PROTOCOL.md.
 
 from __future__ import annotations
 
-import msgspec
-
 from kaas.coordinator import timers
-from kaas.coordinator.announcements import MemberChange
+from kaas.coordinator.announcements import member_change
 from kaas.coordinator.answers import JoinAnswer, SyncAnswer
 from kaas.coordinator.classic.group import NOT_SET, ClassicGroup, Member
 from kaas.coordinator.core import Core
@@ -88,15 +86,3 @@ def send_away(core: Core, group: ClassicGroup, code: ErrorCode) -> None:
     for member in group.members.values():
         refuse_join(core, group, member, code, member.member_id)
         refuse_sync(core, member, code)
-
-
-def member_change(kind: str, member: Member, **more: str | int | None) -> MemberChange:
-    """An announcement about one member."""
-    change = MemberChange(
-        kind=kind,
-        member_id=member.member_id,
-        instance_id=member.instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-    )
-    return msgspec.structs.replace(change, **more) if more else change

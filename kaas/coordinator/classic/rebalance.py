@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import msgspec
 
 from kaas.coordinator import timers
-from kaas.coordinator.announcements import Cause, MembersChanged, RebalanceCompleted, RebalanceStarted, StateChanged
+from kaas.coordinator.announcements import Cause, MembersChanged, RebalanceStarted, StateChanged
 from kaas.coordinator.answers import JoinAnswer, JoinedMember
 from kaas.coordinator.classic.group import ClassicGroup, Member, Rebalance
 from kaas.coordinator.classic.members import heard, refuse_join, refuse_sync, remove_member, restart_session
@@ -242,24 +242,18 @@ def finish(core: Core, group: ClassicGroup, outcome: str, now_ms: int) -> None:
     rebalance = group.rebalance
     assert rebalance is not None
     group.rebalance = None
-    core.out.announce(
-        group.group_id,
-        RebalanceCompleted(
-            started_at=core.wall_ms(rebalance.started_ms),
-            ended_at=core.wall_ms(now_ms),
-            phases=(*rebalance.phases, (rebalance.phase, now_ms - rebalance.phase_since_ms)),
-            cause=rebalance.cause,
-            also=tuple(rebalance.also),
-            outcome=outcome,
-            generation_before=rebalance.generation_before,
-            generation_after=group.generation,
-            before=rebalance.before,
-            after={m.member_id: m.assignment for m in group.members.values()} if outcome == "stable" else {},
-            members_before=rebalance.members_before,
-            members_after=len(group.members),
-            protocol_type=group.protocol_type,
-        ),
+    told = rebalance.completed(
+        now_ms,
+        core.wall_offset_ms,
+        outcome=outcome,
+        generations=(rebalance.generation_before, group.generation),
+        members=(rebalance.members_before, len(group.members)),
+        before=rebalance.before,
+        after={m.member_id: m.assignment for m in group.members.values()} if outcome == "stable" else {},
+        protocol_type=group.protocol_type,
+        kind="classic",
     )
+    core.out.announce(group.group_id, told)
 
 
 def reserve_generation(core: Core, group: ClassicGroup) -> None:

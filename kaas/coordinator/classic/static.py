@@ -13,10 +13,10 @@ from __future__ import annotations
 import msgspec
 
 from kaas.coordinator import timers
-from kaas.coordinator.announcements import Cause, MembersChanged
+from kaas.coordinator.announcements import Cause, MembersChanged, member_change
 from kaas.coordinator.answers import JoinAnswer
 from kaas.coordinator.classic.group import ClassicGroup, Member
-from kaas.coordinator.classic.members import member_change, refuse_join, refuse_sync, set_session, stop_session
+from kaas.coordinator.classic.members import refuse_join, refuse_sync, set_session, stop_session
 from kaas.coordinator.classic.rebalance import join_answer, prepare_or_complete
 from kaas.coordinator.classic.states import State
 from kaas.coordinator.classic.sync import stored

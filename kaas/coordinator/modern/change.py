@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from kaas.coordinator import timers
-from kaas.coordinator.announcements import Cause, MemberChange
+from kaas.coordinator.announcements import Cause, member_change
 from kaas.coordinator.core import Core
 from kaas.coordinator.group import Group
 from kaas.coordinator.modern import rebalance
@@ -97,14 +97,7 @@ class Change:
 
     def announce(self, kind: str, member: Member, **more: str | int | None) -> None:
         """Tell the feed what happened to a member."""
-        change = MemberChange(
-            kind=kind,
-            member_id=member.member_id,
-            instance_id=member.instance_id,
-            client_id=member.client_id,
-            client_host=member.client_host,
-        )
-        self.core.out.announce(self.group.group_id, msgspec.structs.replace(change, **more))
+        self.core.out.announce(self.group.group_id, member_change(kind, member, **more))
 
     def _note(self, before: Member | None, member: Member) -> None:
         self._gone.pop(member.member_id, None)

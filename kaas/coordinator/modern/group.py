@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from kaas.coordinator.announcements import Cause
+from kaas.coordinator.account import Account
 from kaas.coordinator.topics import Partitions
 
 K = TypeVar("K", str, int)
@@ -79,6 +79,10 @@ class Member(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     revoking: Partitions = {}
     joined_at: int = 0
 
+    def session_timeout_ms(self, of_group_ms: int) -> int:
+        """A member of the classic protocol brings its own session timeout; the others have the group's."""
+        return of_group_ms if self.classic is None else self.classic.session_timeout_ms
+
 
 class ResolvedRegex(msgspec.Struct, frozen=True, array_like=True):
     """The topics that a pattern matched at a moment (wall time, ms), sorted."""
@@ -88,21 +92,15 @@ class ResolvedRegex(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(slots=True, kw_only=True)
-class Rebalance:
-    """The rebalance under way: why, since when, and how its phases went. Times are on the clock of `now_ms`.
+class Rebalance(Account):
+    """The rebalance under way, and what it began with.
 
     It began when the group epoch grew, and ends when the group is Stable or Empty. `phase`: `assigning` until there is a
     target of the group epoch, then `reconciling`. `also`: why the epoch grew again meanwhile.
     """
 
-    cause: Cause
-    started_ms: int
-    phase: str
-    phase_since_ms: int
     epoch_before: int
     before: dict[str, Partitions]
-    phases: list[tuple[str, int]] = field(default_factory=list)
-    also: list[Cause] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -42,11 +42,11 @@ def heartbeat(core: Core, event: ConsumerHeartbeat, now_ms: int) -> None:
     """Handle a ConsumerGroupHeartbeat."""
     if event.epoch > 0 and is_answered_at_once(core, event, now_ms):
         return
-    fault = check_form(core, event) or check_group(core, event)
+    code, group = core.find(event.group_id)
+    fault = check_form(core, event) or check_group(code, group, event)
     if fault is not None:
         core.out.reply(event.reply_to, fault)
         return
-    group = core.groups.get(event.group_id)
     if event.epoch == 0:
         join(core, group, event, now_ms)
     elif event.epoch < 0:
@@ -79,11 +79,10 @@ def is_answered_at_once(core: Core, event: ConsumerHeartbeat, now_ms: int) -> bo
     return True
 
 
-def check_group(core: Core, event: ConsumerHeartbeat) -> Refusal | None:
-    """Whether the group can be asked, and is one of consumers if it has to be."""
-    if (code := core.unavailable(event.group_id)) is not ErrorCode.NONE:
+def check_group(code: ErrorCode, group: Group | None, event: ConsumerHeartbeat) -> Refusal | None:
+    """Whether the group can be asked (`code`: why not), and is one of consumers if it has to be."""
+    if code:
         return refusal(code, "The group cannot be asked at the moment.")
-    group = core.groups.get(event.group_id)
     if event.epoch != 0 and (group is None or group.modern is None):
         return refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no consumer group {event.group_id!r}.")
     return None

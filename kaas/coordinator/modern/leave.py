@@ -18,7 +18,7 @@ import msgspec
 
 from kaas.coordinator.announcements import Cause
 from kaas.coordinator.answers import ConsumerHeartbeatAnswer, LeaveAnswer, LeftMember
-from kaas.coordinator.classic.leave import REMOVED_BY_OPERATOR
+from kaas.coordinator.classic.leave import is_by_operator
 from kaas.coordinator.core import Answering, Core
 from kaas.coordinator.events import ConsumerHeartbeat, Leave, Leaving
 from kaas.coordinator.group import Group
@@ -101,7 +101,7 @@ def leave_rows(core: Core, group: Group, event: Leave, now_ms: int) -> None:
         code, member = find(modern, row)
         rows.append(LeftMember(row.member_id, row.instance_id, code))
         if member is not None and member.member_id not in gone:
-            by_operator = member.classic is None or not row.member_id or said_by_operator(row)
+            by_operator = member.classic is None or is_by_operator(row)
             kind = "member_removed" if by_operator else "member_left"
             cause = Cause(kind=kind, member_id=member.member_id, detail=about(member, reason=row.reason))
             gone[member.member_id] = member, cause
@@ -119,10 +119,6 @@ def find(group: ModernGroup, row: Leaving) -> tuple[ErrorCode, Member | None]:
     if fault is not None:
         return fault.code, None
     return ErrorCode.NONE, group.members[row.member_id]
-
-
-def said_by_operator(row: Leaving) -> bool:
-    return (row.reason or "").startswith(REMOVED_BY_OPERATOR)
 
 
 # Timers

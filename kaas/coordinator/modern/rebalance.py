@@ -17,7 +17,6 @@ from kaas.coordinator.announcements import (
     Cause,
     MemberProgressed,
     MembersChanged,
-    RebalanceCompleted,
     RebalanceStarted,
     StateChanged,
 )
@@ -99,22 +98,15 @@ def abandon(core: Core, group: ModernGroup, now_ms: int) -> None:
 def _end(
     core: Core, group: ModernGroup, rebalance: Rebalance, outcome: str, after: dict[str, Partitions], now_ms: int
 ) -> None:
-    core.out.announce(
-        group.group_id,
-        RebalanceCompleted(
-            started_at=core.wall_ms(rebalance.started_ms),
-            ended_at=core.wall_ms(now_ms),
-            phases=(*rebalance.phases, (rebalance.phase, now_ms - rebalance.phase_since_ms)),
-            cause=rebalance.cause,
-            also=tuple(rebalance.also),
-            outcome=outcome,
-            generation_before=rebalance.epoch_before,
-            generation_after=group.epoch,
-            before=rebalance.before,
-            after=after,
-            members_before=len(rebalance.before),
-            members_after=len(group.members),
-            protocol_type=PROTOCOL_TYPE,
-            kind="consumer",
-        ),
+    told = rebalance.completed(
+        now_ms,
+        core.wall_offset_ms,
+        outcome=outcome,
+        generations=(rebalance.epoch_before, group.epoch),
+        members=(len(rebalance.before), len(group.members)),
+        before=rebalance.before,
+        after=after,
+        protocol_type=PROTOCOL_TYPE,
+        kind="consumer",
     )
+    core.out.announce(group.group_id, told)

@@ -14,9 +14,7 @@ from kaas.coordinator.modern.group import Member, ModernGroup
 
 def timeout_ms(core: Core, group: ModernGroup, member: Member) -> int:
     """The session timeout that counts for a member."""
-    if member.classic is not None:
-        return member.classic.session_timeout_ms
-    return core.consumer_session_timeout_ms(group.group_id)
+    return member.session_timeout_ms(core.consumer_session_timeout_ms(group.group_id))
 
 
 def heard(core: Core, group: ModernGroup, member: Member, now_ms: int) -> None:

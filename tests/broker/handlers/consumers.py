@@ -6,17 +6,7 @@ from typing import Any
 
 from kaas.broker.security.rules import Rule, Rules
 from kaas.wire.apis import CONSUMER_GROUP_HEARTBEAT
-
-STEADY = {
-    "instance_id": None,
-    "rack_id": None,
-    "rebalance_timeout": -1,
-    "subscribed_topic_names": None,
-    "subscribed_topic_regex": None,
-    "server_assignor": None,
-    "topic_partitions": None,
-}
-"""A heartbeat that says nothing new."""
+from tests.support.heartbeats import STEADY
 
 
 def beat_values(member: str, epoch: int, group: str = "g", **more: Any) -> dict[str, Any]:

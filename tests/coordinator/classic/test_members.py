@@ -61,21 +61,6 @@ def test_everybody_who_waits_is_sent_away_with_their_ids():
     assert not classic.members[b.id].waits and classic.waiting_count == 0
 
 
-def test_a_change_of_a_member_names_it_and_what_is_to_be_said_of_it():
-    groups = Groups()
-    (a,) = groups.settled(groups.member("i0", client_id="app", client_host="/10.1.1.1"))
-    member = groups.classic().members[a.id]
-    change = members.member_change("member_left", member, reason="bye")
-    assert change == MemberChange(
-        kind="member_left",
-        member_id=a.id,
-        instance_id="i0",
-        client_id="app",
-        client_host="/10.1.1.1",
-        reason="bye",
-    )
-
-
 def test_a_member_that_is_heard_all_the_time_sets_its_timer_ten_times_a_second_and_lives_as_long_as_any():
     groups = Groups()
     (a,) = groups.settled(groups.member(session_timeout_ms=6_000))
