@@ -12,7 +12,8 @@ class Call:
     """One delivery of one request. `kind` is the name of its event, `seqs` are the records that it made.
 
     `hear` is told the answer, or null when the connection broke. `code` is null while nobody has answered. `arrival`: the
-    broker had had so many heartbeats of consumer groups when it came. A request that the network delivers twice is two calls.
+    broker had had so many heartbeats of consumer groups when it came. `came`: it is with the broker. A request that the network
+    delivers twice is two calls.
     """
 
     kind: str
@@ -22,6 +23,7 @@ class Call:
     seqs: list[int] = field(default_factory=list)
     code: int | None = None
     arrival: int = 0
+    came: bool = False
 
     def answer(self, code: int, answer: Any) -> None:
         self.code = code

@@ -29,7 +29,7 @@ class Network:
         """A request sets out. A lost one is never heard of again: its client must lose patience."""
         if self.dice.random() < self.doubling and may_come_twice(call.event):
             twin = Call(kind=call.kind, group_id=call.group_id, hear=lambda answer: None, event=again(call.event))
-            self._put(ask, twin)
+            self._put(lambda twin: None if is_too_late(twin, call) else ask(twin), twin)
         self._put(ask, call)
 
     def _put(self, ask: Callable[[Call], None], call: Call) -> None:
@@ -37,7 +37,11 @@ class Network:
         call.hear = lambda answer: self._answer(hear, answer)
         call.event = msgspec.structs.replace(call.event, reply_to=call)
         if self.dice.random() >= self.loss:
-            self.messages.append(lambda: ask(call))
+            self.messages.append(lambda: self._arrive(ask, call))
+
+    def _arrive(self, ask: Callable[[Call], None], call: Call) -> None:
+        call.came = True
+        ask(call)
 
     def _answer(self, hear: Callable[[Any], None], answer: Any) -> None:
         if answer is None or self.dice.random() >= self.loss:
@@ -55,6 +59,13 @@ def may_come_twice(event: Any) -> bool:
     """Whoever sends a request again has missed the answer. A member of a consumer group says everything then, so a heartbeat
     that does not cannot come twice."""
     return not isinstance(event, ConsumerHeartbeat) or event.epoch == 0 or event.rebalance_timeout_ms != -1
+
+
+def is_too_late(twin: Call, call: Call) -> bool:
+    """A member of a consumer group that asks again has closed the connection of its first request, so nothing of that comes
+    after the second. If it did, the answer with the assignment would go to nobody, and a member that says only that it lives is
+    not told again, in Apache 4.2 neither."""
+    return isinstance(twin.event, ConsumerHeartbeat) and call.came
 
 
 def again(event: Any) -> Any:
