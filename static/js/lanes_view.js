@@ -117,8 +117,8 @@ export class LanesView {
       before = row;
     }
     // What is scrolled past stands as space above and below, so that the bar tells the truth.
-    this.rows.style.paddingTop = scrolls ? `${first * this.rowPx}px` : "";
-    this.rows.style.paddingBottom = scrolls ? `${Math.max(0, ids.length - first - wanted.length) * this.rowPx}px` : "";
+    this.rows.style.setProperty("--above", `${first * this.rowPx}px`);
+    this.rows.style.setProperty("--below", `${Math.max(0, ids.length - first - wanted.length) * this.rowPx}px`);
   }
 
   measureRow() {
