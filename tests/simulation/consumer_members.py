@@ -158,10 +158,16 @@ class ConsumerMember:
             self._taken(event, answer)
 
     def _taken(self, event: ConsumerHeartbeat, answer: ConsumerHeartbeatAnswer) -> None:
-        self.stage, self.epoch, self.doubts = IN, answer.epoch, False
+        self.stage, self.epoch = IN, answer.epoch
+        self.doubts = self.doubts and not self._is_sure_after(event, answer)
         self.owes = answer.assignment is not None
         if answer.assignment is not None:
             self.holds = answer.assignment
+
+    @staticmethod
+    def _is_sure_after(event: ConsumerHeartbeat, answer: ConsumerHeartbeatAnswer) -> bool:
+        """Whoever says everything is told what to read. (Whoever guesses a right epoch is not.)"""
+        return event.rebalance_timeout_ms != -1 or answer.assignment is not None
 
     # Life
 
