@@ -355,7 +355,7 @@ _RECORDS = (
 
 _OURS = (
     _fixed("kaas.journal.roll.bytes", "long", 67_108_864, "the journal begins a new file at this size", 4_096),
-    _fixed("kaas.checkpoint.interval.ms", "long", 500, "how often changed groups are written to their JSON files", 10),
+    _fixed("kaas.checkpoint.interval.ms", "long", 700, "how often changed groups are written to their JSON files", 10),
     _fixed("kaas.cluster", "string", "local", "the cluster's name in the feed"),
     _fixed("kaas.feed.events", "long", 100_000, "events that the feed keeps", 100),
     _fixed(

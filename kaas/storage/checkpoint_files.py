@@ -10,6 +10,7 @@ Must not know: when a group is due, which process this runs in.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ import msgspec
 
 from kaas.coordinator.group import Group, Stored
 from kaas.coordinator.offset_entry import OffsetEntry
-from kaas.storage.files import exclusive, flush_folder, read_whole, set_aside, write_whole
+from kaas.storage.files import Aside, exclusive, flush_folder, read_whole, set_aside
 from kaas.storage.group_files import (
     GROUPS_FOLDER,
     OFFSETS_FOLDER,
@@ -127,16 +128,14 @@ def write_batch(cluster_folder: Path, batch: list[Files]) -> list[OSError | None
         with exclusive(checkpoint_lock(cluster_folder)):
             for write, folder, some in _steps(cluster_folder, batch):
                 folder.mkdir(exist_ok=True)
-                for files in some:
-                    if id(files) not in failed:
-                        _attempt(write, folder, files, failed)
-                flush_folder(folder)
+                _take_step(write, folder, [files for files in some if id(files) not in failed], failed)
     except OSError as problem:
         return [problem] * len(batch)
     return [failed.get(id(files)) for files in batch]
 
 
-Step = Callable[[Path, Files], None]
+Step = Callable[[Path, Files], Aside | None]
+"""Does what is to be done about one of them; what is only to be put in place, once all of the step are written."""
 
 
 def _steps(cluster_folder: Path, batch: list[Files]) -> Iterator[tuple[Step, Path, list[Files]]]:
@@ -152,36 +151,52 @@ def _steps(cluster_folder: Path, batch: list[Files]) -> Iterator[tuple[Step, Pat
         yield _write_transaction, cluster_folder / TRANSACTIONS_FOLDER, transactions
 
 
-def _attempt(write: Step, folder: Path, files: Files, failed: dict[int, OSError]) -> None:
-    """One step of one of them; what fails keeps no other one back."""
+def _take_step(write: Step, folder: Path, some: list[Files], failed: dict[int, OSError]) -> None:
+    """One step for these; what fails keeps no other one back."""
+    asides: list[tuple[Files, Aside]] = []
+    for files in some:
+        with _noted(failed, files):
+            aside = write(folder, files)
+            if aside is not None:
+                asides.append((files, aside))
+    for finish in (Aside.flush, Aside.put):
+        for files, aside in asides:
+            if id(files) not in failed:
+                with _noted(failed, files):
+                    finish(aside)
+    flush_folder(folder)
+
+
+@contextlib.contextmanager
+def _noted(failed: dict[int, OSError], files: Files) -> Iterator[None]:
     try:
-        write(folder, files)
+        yield
     except OSError as problem:
         failed[id(files)] = problem
 
 
-def _write_offsets(folder: Path, files: Files) -> None:
+def _write_offsets(folder: Path, files: Files) -> Aside | None:
     """The offsets file; where there is none to write, none of an earlier life may stay beside a new group-state file."""
     if files.offsets is not None:
-        put(folder / files.name, files.offsets, files.order)
-    elif files.group is not None and not files.ends:
+        return newer(folder / files.name, files.offsets, files.order)
+    if files.group is not None and not files.ends:
         ended = tombstone_order(folder.with_name(GROUPS_FOLDER) / files.name)
         if ended is not None:
             remove(folder / files.name, ended)
+    return None
 
 
-def _write_group(folder: Path, files: Files) -> None:
-    if files.group is not None:
-        put(folder / files.name, files.group, files.order)
+def _write_group(folder: Path, files: Files) -> Aside | None:
+    return None if files.group is None else newer(folder / files.name, files.group, files.order)
 
 
 def _remove_offsets(folder: Path, files: Files) -> None:
     remove(folder / files.name, files.order)
 
 
-def _write_transaction(folder: Path, files: Files) -> None:
+def _write_transaction(folder: Path, files: Files) -> Aside | None:
     assert files.transaction is not None
-    put(folder / files.name, files.transaction, files.order)
+    return newer(folder / files.name, files.transaction, files.order)
 
 
 def checkpoint_lock(cluster_folder: Path) -> Path:
@@ -194,10 +209,9 @@ def file_name(name: str) -> str:
     return file_stem(name) + SUFFIX
 
 
-def put(path: Path, data: bytes, order: tuple[int, int]) -> None:
-    """Replace a checkpoint unless the one that is there is newer; the folder is flushed by the caller."""
-    if may_replace(path, order):
-        write_whole(path, data, flush=False)
+def newer(path: Path, data: bytes, order: tuple[int, int]) -> Aside | None:
+    """What is to replace a checkpoint, unless the one that is there is newer; the folder is flushed by the caller."""
+    return Aside(path, data) if may_replace(path, order) else None
 
 
 def remove(path: Path, order: tuple[int, int]) -> None:

@@ -31,8 +31,19 @@ def test_an_error_leaves_the_old_file_and_no_temporary_one(tmp_path, call):
 def test_a_folder_that_cannot_be_flushed_is_an_error(tmp_path):
     with refusing("fsync"), pytest.raises(OSError, match="refuses"):
         files.write_whole(tmp_path / "a", b"x")
-    with refusing("fsync"):
-        files.write_whole(tmp_path / "a", b"x", flush=False)
+
+
+def test_files_are_written_aside_and_put_in_place_one_by_one(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_bytes(b"before")
+    asides = [files.Aside(path, b"after") for path in (old, new)]
+    asides[0].flush()
+    assert old.read_bytes() == b"before" and not new.exists()
+    asides[0].put()
+    assert old.read_bytes() == b"after"
+    with refusing("fdatasync"), pytest.raises(OSError, match="refuses"):
+        asides[1].flush()
+    assert list(tmp_path.iterdir()) == [old]
 
 
 def test_temporary_names_are_unique_hidden_and_in_the_same_folder(tmp_path):
