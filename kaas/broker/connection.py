@@ -149,7 +149,7 @@ class Connection(asyncio.Protocol):
             and self._parked is None
             and self._ready
             and not self._waiting
-            and self._splitter.is_empty
+            and not self._splitter.rest
             and self.transport is not None
             and self.desk.serve_known(self, known, data)
         ):  # the frame was the next to be served, and it is

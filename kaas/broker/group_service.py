@@ -123,7 +123,6 @@ class GroupService:
             CancelTimer: lambda effect: self.timers.cancel(effect.key),
             SendMarkers: lambda effect: self.markers.send(effect),
             ResolveRegexes: self._resolve,
-            Announce: lambda effect: self.audience.heard(effect.group_id, effect.what),
         }
         self._checkpoints = Checkpoints(
             self.coordinator, cluster_folder, journal.folder, settings["kaas.checkpoint.interval.ms"]
@@ -214,6 +213,8 @@ class GroupService:
                     self.audience.beat(effect.key)  # type: ignore[union-attr]
             elif kind is Persist:
                 self._persist(effect)  # type: ignore[arg-type]
+            elif kind is Announce:
+                self.audience.heard(effect.group_id, effect.what)  # type: ignore[union-attr]
             else:
                 self._others[kind](effect)
 

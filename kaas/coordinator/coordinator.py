@@ -178,14 +178,13 @@ class Coordinator(Core):
 
     def _apply(self, durable: InFlight[Follower]) -> None:
         """Put a durable record into the state."""
-        group_id, record = durable.group_id, durable.record
+        group_id, record, count = durable.group_id, durable.record, len(self.groups)
         if record is None or isinstance(record, TRANSACTION_RECORDS):
             return
-        known = group_id in self.groups
         group = replay.apply(self.groups, group_id, record, self.wall_offset_ms)
         if group is not None:
             group.epoch, group.version = durable.epoch, durable.seq
-            if not known:
+            if len(self.groups) > count:
                 self.out.announce(group_id, GroupCreated())
 
     def _clock_moved(self, event: ClockMoved, now_ms: int) -> None:

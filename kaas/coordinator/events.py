@@ -137,7 +137,7 @@ class Leave(msgspec.Struct, frozen=True, kw_only=True):
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
     """OffsetCommit of partitions that exist: topic, partition and what is to be kept there.
 
-    `modern`: the version has the codes of KIP-848 (v9+).
+    `modern`: the version has the codes of KIP-848 (v9+). `has_metadata`: some row may have more than an empty one.
     """
 
     reply_to: Any
@@ -147,6 +147,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     instance_id: str | None
     rows: OffsetRows
     modern: bool = True
+    has_metadata: bool = True
 
 
 class StageOffsets(msgspec.Struct, frozen=True, kw_only=True):

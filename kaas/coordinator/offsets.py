@@ -48,7 +48,7 @@ def commit(core: Core, event: Commit, now_ms: int) -> None:
         member = group.classic.members.get(event.member_id)
         if member is not None:
             heard(core, group.classic, member, now_ms)
-    rows, bad = sorted_out(core, event.rows)
+    rows, bad = sorted_out(core, event.rows) if event.has_metadata else (event.rows, None)
     answer = COMMITTED if bad is None else CommitAnswer(ErrorCode.NONE, bad)
     if not rows:
         core.out.reply(event.reply_to, answer)
@@ -69,6 +69,8 @@ def check_commit(core: Core, group: Group | None, event: Commit) -> ErrorCode:
 
 def check_committer(group: ClassicGroup, event: Commit) -> ErrorCode:
     """Nobody may commit to a group that has members: a detached client must not scribble over what they do."""
+    if event.generation == group.generation and event.instance_id is None and event.member_id in group.members:
+        return TABLE[group.state].commit  # nearly every commit; what follows would say the same
     if event.generation < 0 and group.state is State.EMPTY:
         return ErrorCode.NONE
     if event.generation >= 0 or event.member_id or event.instance_id is not None:
@@ -107,14 +109,13 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
 
     def written(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.event.reply_to, self.answer)
-        core.out.announce(self.event.group_id, OffsetsChanged(kind=self.kind(core), rows=self.rows))
+        kind = "offsets_reset" if self.event.generation == NOBODY and self.has_members(core) else "offsets_committed"
+        core.out.announce(self.event.group_id, OffsetsChanged(kind=kind, rows=self.rows))
 
-    def kind(self, core: Core) -> str:
-        """Offsets of a group of members that nobody of it committed were put there by an operator."""
-        if self.event.generation != NOBODY:
-            return "offsets_committed"
+    def has_members(self, core: Core) -> bool:
+        """Whether it is a group of members: what nobody of it committed was put there by an operator."""
         group = core.groups.get(self.event.group_id)
-        return "offsets_reset" if group is not None and group.protocol_type else "offsets_committed"
+        return group is not None and bool(group.protocol_type)
 
     def failed(self, core: Core, now_ms: int) -> None:
         core.out.reply(self.event.reply_to, REFUSED)

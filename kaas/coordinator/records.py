@@ -7,6 +7,8 @@ Shape: msgpack arrays `[tag, ...fields]`, the tag first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from kaas.coordinator.modern.group import Member as ConsumerMember
@@ -148,13 +150,10 @@ OFFSET_RECORDS = (OffsetsCommitted, OffsetsDeleted, OffsetsStaged, StagedEnded)
 TRANSACTION_RECORDS = (TransactionState, TransactionGone)
 """Records about a transactional id, which stands in the entry where a group's id would."""
 
-_encoder = msgspec.msgpack.Encoder()
+encode: Callable[[Record], bytes] = msgspec.msgpack.Encoder().encode
+"""The body of a journal entry."""
+
 _decoder = msgspec.msgpack.Decoder(Record)
-
-
-def encode(record: Record) -> bytes:
-    """The body of a journal entry."""
-    return _encoder.encode(record)
 
 
 def decode(body: bytes) -> Record:

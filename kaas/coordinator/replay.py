@@ -39,16 +39,20 @@ from kaas.coordinator.records import (
 def apply(groups: dict[str, Group], group_id: str, record: Record, wall_offset_ms: int) -> Group | None:
     """Put one record into the state; the group, if it is there afterwards. `wall_offset_ms` turns wall time into the clock of
     `now_ms`."""
-    if isinstance(record, GroupDeleted):
+    group, kind = groups.get(group_id), type(record)
+    if kind is GroupDeleted:
         groups.pop(group_id, None)
         return None
-    group = groups.get(group_id)
     if group is None:
-        if isinstance(record, OffsetsDeleted | StagedEnded | MemberReplaced):  # the group is gone, and these make none
+        if kind in MAKE_NO_GROUP:
             return None
         group = groups[group_id] = new_group(group_id)
-    APPLIERS[type(record)](group, record, wall_offset_ms)
+    APPLIERS[kind](group, record, wall_offset_ms)
     return group
+
+
+MAKE_NO_GROUP = (OffsetsDeleted, StagedEnded, MemberReplaced)
+"""Records about what is there; a group that is gone stays so."""
 
 
 def apply_committed(group: Group, record: OffsetsCommitted, wall_offset_ms: int) -> None:

@@ -34,6 +34,7 @@ HEAD = struct.Struct(">II")
 NUMBERS = struct.Struct(">qq")
 NAME = struct.Struct(">H")
 LARGEST_ENTRY_BYTES = 256 * 2**20
+NAMES_KEPT = 10_000
 JOURNAL_FOLDER = "__journal"
 CORRUPT = files.CORRUPT
 """How the name of a journal file that was set aside ends."""
@@ -61,15 +62,15 @@ class Fault:
     entry: Entry | None = None
 
 
-@functools.cache
-def front(name_bytes: int) -> struct.Struct:
-    """What stands before the body of an entry: length and name, epoch, version."""
-    return struct.Struct(f">H{name_bytes}sqq")
+@functools.lru_cache(NAMES_KEPT)
+def encoded_name(group_id: str) -> bytes:
+    """What an entry begins with, behind its checksum."""
+    name = group_id.encode("utf-8", "surrogatepass")
+    return NAME.pack(len(name)) + name
 
 
 def encode_entry(group_id: str, epoch: int, version: int, body: bytes) -> bytes:
-    name = group_id.encode("utf-8", "surrogatepass")
-    rest = front(len(name)).pack(len(name), name, epoch, version) + body
+    rest = encoded_name(group_id) + NUMBERS.pack(epoch, version) + body
     return HEAD.pack(len(rest), crc32c(rest)) + rest
 
 

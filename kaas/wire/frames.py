@@ -21,35 +21,30 @@ class BadFrame(Exception):
 class FrameSplitter:
     """Feed it what arrives; it gives the payloads that are complete.
 
-    `max_bytes` bounds one payload. Memory held is at most one incomplete frame.
+    `max_bytes` bounds one payload. `rest` is what came of a frame that is not complete yet, which is all the memory held.
     """
 
-    __slots__ = ("_buffer", "max_bytes")
+    __slots__ = ("max_bytes", "rest")
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
-        self._buffer = bytearray()
-
-    @property
-    def is_empty(self) -> bool:
-        """No part of a frame waits for the rest."""
-        return not self._buffer
+        self.rest = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
         """Payloads completed by this data, in order. Raises BadFrame."""
-        if self._buffer:
-            self._buffer += data
-            if len(self._buffer) < self.needed():
+        if self.rest:
+            self.rest += data
+            if len(self.rest) < self.needed():
                 return []
-            data = bytes(self._buffer)
-            self._buffer.clear()
+            data = bytes(self.rest)
+            self.rest.clear()
         return self._cut(data)
 
     def needed(self) -> int:
         """Bytes that must be there before the frame at the head of the buffer is whole (at least its length field)."""
-        if len(self._buffer) < 4:
+        if len(self.rest) < 4:
             return 4
-        return 4 + self._checked(LENGTH.unpack_from(self._buffer)[0])
+        return 4 + self._checked(LENGTH.unpack_from(self.rest)[0])
 
     def _cut(self, data: bytes) -> list[bytes]:
         frames = []
@@ -61,7 +56,7 @@ class FrameSplitter:
             frames.append(data[at + 4 : at + 4 + size])
             at += 4 + size
         if at < end:
-            self._buffer += data[at:] if at else data
+            self.rest += data[at:] if at else data
         return frames
 
     def _checked(self, size: int) -> int:

@@ -65,6 +65,6 @@ def test_the_largest_frame_is_taken():
 def test_nothing_is_kept_of_frames_that_were_given():
     splitter = FrameSplitter(MOST)
     splitter.feed(framed(b"one", b"two") + b"\0\0")
-    assert bytes(splitter._buffer) == b"\0\0"
+    assert bytes(splitter.rest) == b"\0\0"
     splitter.feed(b"\0\1x")
-    assert not splitter._buffer
+    assert not splitter.rest

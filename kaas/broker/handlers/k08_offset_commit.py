@@ -22,7 +22,7 @@ from kaas.broker.security.guard import may
 from kaas.broker.security.operations import Kind, Operation
 from kaas.coordinator import events
 from kaas.coordinator.answers import CommitAnswer
-from kaas.coordinator.offset_entry import OffsetEntry
+from kaas.coordinator.offset_entry import OffsetEntry, OffsetRows
 from kaas.coordinator.offsets import COMMITTED
 from kaas.errors import ErrorCode
 from kaas.wire.apis import OFFSET_COMMIT
@@ -60,6 +60,7 @@ def handle(broker: Broker, request: Request) -> None:
         instance_id=message.group_instance_id if version >= INSTANCE_SINCE else None,
         rows=rows,
         modern=version >= MODERN_SINCE,
+        has_metadata=any(entry.metadata for _, _, entry in rows),
     )
     if version < BY_ID_SINCE and retention_ms is None and not any(codes) and request.comes_again():
         places = places_of(request.payload, request.body_at, version)
@@ -105,6 +106,7 @@ class KnownCommit(Known):
         "_event",
         "_fixed",
         "_groups",
+        "_has_metadata",
         "_head",
         "_layout",
         "_message",
@@ -125,6 +127,7 @@ class KnownCommit(Known):
         self._clock = broker.clock
         topics, partitions, entries = zip(*rows, strict=True)
         self._columns = topics, partitions, [entry.metadata for entry in entries]
+        self._has_metadata = event.has_metadata
         self._named = [(topic.name, self._registry.get(topic.name)) for topic in message.topics]
         self._layout = layout_of(len(request.frame), places, with_epoch=self._version >= EPOCH_SINCE)
         self._step = 3 if self._version >= EPOCH_SINCE else 2
@@ -143,11 +146,6 @@ class KnownCommit(Known):
         for name, topic in self._named:
             if self._registry.get(name) is not topic:  # gone, made anew, or grown
                 return False
-        epochs = fields[4 :: self._step] if self._step == 3 else itertools.repeat(-1)
-        topics, partitions, metadata = self._columns
-        now_ms = self._clock.wall_ms()
-        columns = zip(topics, partitions, fields[3 :: self._step], epochs, metadata, strict=False)
-        rows = [(topic, number, OffsetEntry(at, epoch, note, now_ms)) for topic, number, at, epoch, note in columns]
         self.correlation = fields[1]
         self.connection.park(self)
         event = self._event
@@ -158,15 +156,28 @@ class KnownCommit(Known):
                 generation=event.generation,
                 member_id=event.member_id,
                 instance_id=event.instance_id,
-                rows=rows,
+                rows=self._rows(fields),
                 modern=event.modern,
+                has_metadata=self._has_metadata,
             ),
             self.failed,
         )
         return True
 
+    def _rows(self, fields: tuple[Any, ...]) -> OffsetRows:
+        """The rows with the offsets (and epochs) of a frame."""
+        now_ms, with_epoch = self._clock.wall_ms(), self._step == 3
+        topics, partitions, metadata = self._columns
+        if len(topics) == 1:  # the iterators that make many rows in little time cost more than one
+            epoch = fields[4] if with_epoch else -1
+            return [(topics[0], partitions[0], OffsetEntry(fields[3], epoch, metadata[0], now_ms))]
+        epochs = fields[4 :: self._step] if with_epoch else itertools.repeat(-1)
+        entries = map(OffsetEntry, fields[3 :: self._step], epochs, metadata, itertools.repeat(now_ms))
+        return list(zip(topics, partitions, entries, strict=False))
+
     def _reply(self, answer: CommitAnswer) -> None:
-        self.send(self._accepted if answer is COMMITTED else self._parts_of(answer))
+        front, rest = self._accepted if answer is COMMITTED else self._parts_of(answer)
+        self.connection.answered(self, front + self.correlation + rest)
 
 
 def layout_of(size: int, places: list[int], *, with_epoch: bool) -> struct.Struct:
