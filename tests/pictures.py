@@ -57,9 +57,12 @@ LOOKS = {
 
 
 def fill(console: Console, page: Page) -> None:
-    """Until there is something on every page: a member that fell silent, its history, a reset that can be undone."""
+    """Until there is something on every page: a member that fell silent, its history, members of a consumer group that came and
+    left, a reset that can be undone."""
     page.goto(console.url + LIST)
     page.locator(f'tr[data-key="{GROUP}"]').filter(has_text="was silent").wait_for(timeout=FLAPPING_MS)
+    page.goto(f"{console.url}{LIST}shipping/")
+    page.locator("#rebalances tbody tr").nth(3).wait_for(timeout=FLAPPING_MS)
     console.manage("shell", "-c", HISTORY)
     page.goto(f"{console.url}{EMPTY}reset/")
     page.get_by_role("button", name="Make the plan").click()

@@ -53,6 +53,9 @@ GATHERING_ROUNDS = 4
 """Rounds of the event loop whose records share a flush of the journal. Each flush makes the loop and the thread that writes
 take turns, which costs more than to look once more for what has come; a round in which nothing comes takes microseconds."""
 
+ENOUGH = 200
+"""Records that are flushed without waiting for more: while the disk works on them, the loop decides about as many again."""
+
 
 Asked = tuple[Event, Callable[[], None] | None]
 """An event, and who is told that its decision failed; null: whoever submitted it has the exception."""
@@ -236,8 +239,9 @@ class GroupService:
     def _persist(self, effect: Persist) -> None:
         self._persisted.append(effect)
         entry = encode_entry(effect.group_id, effect.epoch, effect.seq, records.encode(effect.record))
-        self._writer.append(effect.seq, entry)
-        if not self._rounds_left:
+        if self._writer.append(effect.seq, entry) >= ENOUGH:
+            self._writer.hand_over()
+        elif not self._rounds_left:
             self._rounds_left = GATHERING_ROUNDS
             self._loop.call_soon(self._gather)
 

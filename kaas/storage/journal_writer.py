@@ -43,10 +43,11 @@ class JournalWriter:
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
-    def append(self, seq: int, entry: bytes) -> None:
-        """Entries must come with sequence numbers one by one. They are not written before `hand_over`."""
+    def append(self, seq: int, entry: bytes) -> int:
+        """Entries must come with sequence numbers one by one. They are not written before `hand_over`; how many wait for it."""
         self._gathered.append(entry)
         self._last = seq
+        return len(self._gathered)
 
     def hand_over(self) -> None:
         """Have written what was appended."""

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from kaas.broker.clock import Clock
-from kaas.broker.group_service import GATHERING_ROUNDS, GroupService
+from kaas.broker.group_service import ENOUGH, GATHERING_ROUNDS, GroupService
 from kaas.broker.settings import parse
 from kaas.coordinator import events
 from kaas.coordinator.effects import ResolveRegexes
@@ -116,13 +116,7 @@ async def test_many_lives_do_not_leave_a_journal_file_each(lives, tmp_path):
 
 async def test_what_a_few_rounds_of_the_loop_bring_shares_a_flush(lives, monkeypatch):
     life = await lives()
-    handed, hand_over = [], life.groups._writer.hand_over
-
-    def watched():
-        handed.append(life.groups.coordinator.out.seq)
-        hand_over()
-
-    monkeypatch.setattr(life.groups._writer, "hand_over", watched)
+    handed = watched_shares(life, monkeypatch)
     for turn in range(GATHERING_ROUNDS):
         life.commit(f"{turn}", partition=turn)
         await asyncio.sleep(0)
@@ -131,6 +125,28 @@ async def test_what_a_few_rounds_of_the_loop_bring_shares_a_flush(lives, monkeyp
     life.commit("alone")
     assert await life.code_of("alone") == 0
     assert handed == [GATHERING_ROUNDS, GATHERING_ROUNDS + 1]
+
+
+async def test_many_commits_are_flushed_without_waiting_for_more(lives, monkeypatch):
+    life = await lives()
+    handed = watched_shares(life, monkeypatch)
+    for number in range(ENOUGH + 1):
+        life.commit(f"{number}", number)
+    assert handed == [ENOUGH]
+    assert [await life.code_of(f"{number}") for number in range(ENOUGH + 1)] == [0] * (ENOUGH + 1)
+    assert handed == [ENOUGH, ENOUGH + 1]
+
+
+def watched_shares(life, monkeypatch) -> list[int]:
+    """What has been persisted each time that a share is handed over to the journal's thread."""
+    handed, hand_over = [], life.groups._writer.hand_over
+
+    def watched():
+        handed.append(life.groups.coordinator.out.seq)
+        hand_over()
+
+    monkeypatch.setattr(life.groups._writer, "hand_over", watched)
+    return handed
 
 
 async def test_what_a_round_brings_together_is_handled_at_its_end_in_the_order_in_which_it_came(lives):
