@@ -53,6 +53,10 @@ GATHERING_ROUNDS = 4
 """Rounds of the event loop whose records share a flush of the journal. Each flush makes the loop and the thread that writes
 take turns, which costs more than to look once more for what has come; a round in which nothing comes takes microseconds."""
 
+IN_NUMBERS = (records.OffsetsCommitted, records.OffsetsStaged)
+"""Records that come in numbers and may wait for one another. Anything else is flushed at once: a rebalance stands still until
+its record is durable, and the other members' requests are read meanwhile."""
+
 ENOUGH = 200
 """Records that are flushed without waiting for more: while the disk works on them, the loop decides about as many again."""
 
@@ -239,7 +243,7 @@ class GroupService:
     def _persist(self, effect: Persist) -> None:
         self._persisted.append(effect)
         entry = encode_entry(effect.group_id, effect.epoch, effect.seq, records.encode(effect.record))
-        if self._writer.append(effect.seq, entry) >= ENOUGH:
+        if self._writer.append(effect.seq, entry) >= ENOUGH or not isinstance(effect.record, IN_NUMBERS):
             self._writer.hand_over()
         elif not self._rounds_left:
             self._rounds_left = GATHERING_ROUNDS

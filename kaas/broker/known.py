@@ -1,7 +1,8 @@
 """Requests that a connection has sent before, recognised by their bytes.
 
 Job: serve a request that says again what an earlier one of its connection said, save its correlation id or some numbers at
-known places, without reading it again: heartbeats, commits and fetches are nearly all that a broker of groups is asked.
+known places, without reading it again: heartbeats, commits and fetches are nearly all that a broker of groups is asked, and in
+a rebalance everybody joins and syncs at once.
 Rules
 - Only reading is saved. What the request asks for is asked anew each time, of the same coordinator.
 - A frame is recognised when it came alone, on a connection where nobody waits for an answer. Whatever is not recognised takes
@@ -81,18 +82,16 @@ class Verbatim(Known):
         return data.startswith(self._head) and data.endswith(self._tail)
 
 
-class KnownBeat(Verbatim):
-    """A heartbeat of the same member that says the same, which is nearly all that members send. It is decided with what else
-    its round of the loop brings; answers that it has again and again are encoded once."""
+class Repeated(Verbatim):
+    """A request of the same member that asks for the same event. It is decided with what else its round of the loop brings."""
 
-    __slots__ = ("_answers", "_event", "_groups", "_version")
+    __slots__ = ("_event", "_groups", "_version")
 
     def __init__(self, request: Request, event: Event) -> None:
         super().__init__(request)
         self._groups = request.broker.groups
         self._event = msgspec.structs.replace(event, reply_to=self._reply)
         self._version = request.version
-        self._answers: dict[Hashable, tuple[bytes, bytes]] = {}
 
     def serve(self, data: bytes) -> bool:
         if not self.is_same(data):
@@ -105,6 +104,17 @@ class KnownBeat(Verbatim):
     @abstractmethod
     def _reply(self, answer: Any) -> None:
         """Send what was decided."""
+
+
+class KnownBeat(Repeated):
+    """A heartbeat that says the same, which is nearly all that members send. Answers that it has again and again are encoded
+    once."""
+
+    __slots__ = ("_answers",)
+
+    def __init__(self, request: Request, event: Event) -> None:
+        super().__init__(request, event)
+        self._answers: dict[Hashable, tuple[bytes, bytes]] = {}
 
     def _kept(self, key: Hashable, body: bytes) -> tuple[bytes, bytes]:
         """The parts of an answer with this body, from now on in `_answers`."""

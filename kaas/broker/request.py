@@ -85,14 +85,12 @@ class Request:
         self.connection.remember(LENGTH.size + len(self._payload), known)
 
     def answer(self, values: Values) -> None:
-        """Encode and send. What this version cannot carry (a longer id, say) ends the connection."""
-        try:
-            body = encode_response(self.key, self.version, values)
-        except Exception:
-            log.exception("an answer cannot be written", api=APIS[self.key].name, version=self.version)
-            self.refuse("an answer that cannot be written")
-            return
-        self.answer_body(body)
+        """Encode and send."""
+        body = encoded(self.connection, self.key, self.version, values)
+        if body is None:
+            self.done = True
+        else:
+            self.answer_body(body)
 
     def answer_body(self, body: bytes) -> None:
         """Send a body that is encoded already."""
@@ -110,3 +108,13 @@ class Request:
         """End the connection instead of answering."""
         self.done = True
         self.connection.refuse(reason)
+
+
+def encoded(connection: Connection, key: int, version: int, values: Values) -> bytes | None:
+    """The body of an answer; null if this version cannot carry it (a longer id, say), which ends the connection."""
+    try:
+        return encode_response(key, version, values)
+    except Exception:
+        log.exception("an answer cannot be written", api=APIS[key].name, version=version)
+        connection.refuse("an answer that cannot be written")
+        return None

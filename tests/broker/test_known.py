@@ -1,5 +1,6 @@
 """Requests that came before: recognised, and answered exactly as if they had been read."""
 
+import dataclasses
 import random
 from contextlib import asynccontextmanager
 from unittest import mock
@@ -8,8 +9,8 @@ import pytest
 
 from kaas.broker.connection import LONGEST_BYTES, MOST, Connection
 from kaas.broker.dispatch import Dispatcher
-from kaas.wire.apis import DELETE_TOPICS, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH
-from tests.broker.handlers.groups import QUICK, commit_values, stable
+from kaas.wire.apis import DELETE_TOPICS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, SYNC_GROUP
+from tests.broker.handlers.groups import QUICK, commit_values, join, join_values, stable
 from tests.broker.handlers.topics import create
 from tests.support.in_process import Closed, Peer, serving, until
 
@@ -63,6 +64,42 @@ async def test_a_heartbeat_is_read_until_it_came_twice(tmp_path, reading, versio
         for _ in range(5):
             assert (await peer.ask(HEARTBEAT, version, **member.values)).error_code == 0
         assert reading.count == 2
+
+
+@pytest.mark.parametrize("version", range(10))
+async def test_a_member_that_comes_back_as_it_came_is_not_read_again(tmp_path, reading, version):
+    async with serving(tmp_path, **QUICK) as peer:
+        member = await stable(peer, instance="i" if version >= 5 else None)
+        values = join_values("g", member.id, instance=member.instance) | {"rebalance_timeout": 30_001}
+        reading.count = 0
+        for _ in range(4):
+            answer = await peer.ask(JOIN_GROUP, version, **values)
+            assert (answer.error_code, answer.generation_id) == (0, member.generation + 1)
+            assert (answer.leader, answer.member_id) == (member.id, member.id)
+            assert [row.member_id for row in answer.members] == [member.id]
+        assert reading.count == 2
+
+
+@pytest.mark.parametrize("version", range(6))
+async def test_a_sync_in_another_generation_is_not_read_again(tmp_path, reading, version):
+    async with serving(tmp_path, **QUICK) as peer:
+        member = await stable(peer, assignment=b"of another size")
+        syncs = 0
+        for _ in range(4):
+            generation = (await join(peer, version=5, member=member.id)).generation_id
+            values = member.values | {
+                "generation_id": generation,
+                "protocol_type": "consumer",
+                "protocol_name": "range",
+            }
+            before = reading.count
+            rows = [{"member_id": member.id, "assignment": b"mine"}]
+            answer = await peer.ask(SYNC_GROUP, version, **values, assignments=rows)
+            assert (answer.error_code, answer.assignment) == (0, b"mine")
+            syncs += reading.count - before
+        assert syncs == 2
+        late = await peer.ask(SYNC_GROUP, version, **values | {"generation_id": generation - 1}, assignments=rows)
+        assert late.error_code == 22
 
 
 @pytest.mark.parametrize("version", range(2, 10))
@@ -195,6 +232,19 @@ class Script:
     async def fetch(self, version, offsets):
         return await fetch(self.peer, version)
 
+    async def rejoin(self, version, offsets):
+        if self.member is None:
+            return "nobody"
+        answer = await join(self.peer, version=version, member=self.member.id)
+        self.member = dataclasses.replace(self.member, generation=answer.generation_id)
+        return answer.generation_id, len(answer.members)
+
+    async def sync(self, version, offsets):
+        named = {"protocol_type": "consumer", "protocol_name": "range"}
+        rows = [{"member_id": self.values()["member_id"], "assignment": b"x" * len(offsets)}]
+        answer = await self.peer.ask(SYNC_GROUP, 5, **self.values(), **named, assignments=rows)
+        return answer.error_code, answer.assignment
+
     async def come_or_go(self, version, offsets):
         if self.member is None:
             self.member = await stable(self.peer)
@@ -220,7 +270,13 @@ class Script:
         return nobody if self.member is None else self.member.values
 
 
-KINDS = ["beat"] * 6 + ["commit"] * 8 + ["fetch"] * 4 + ["beat_late", "come_or_go", "make_or_delete"]
+KINDS = (
+    ["beat"] * 6
+    + ["commit"] * 8
+    + ["fetch"] * 4
+    + ["rejoin", "sync"] * 3
+    + ["beat_late", "come_or_go", "make_or_delete"]
+)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -46,8 +46,9 @@ def described(broker: Broker, request: Request, group_id: str, told: bool) -> di
     core = broker.groups.coordinator
     group = queries.describe_consumer_group(core, group_id)
     if group.code:
+        # scripts around Kafka's tools look for these two words in what they print
         unknown = group.code is ErrorCode.GROUP_ID_NOT_FOUND
-        return refused(group_id, group.code, f"There is no consumer group {group_id!r}." if unknown else None)
+        return refused(group_id, group.code, f"Consumer group {group_id!r} not found." if unknown else None)
     shown = values(group, core.topics)
     if not all(may(request, Operation.DESCRIBE, Kind.TOPIC, name) for name in topics_in(shown)):
         return refused(group_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN)

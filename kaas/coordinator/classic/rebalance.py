@@ -5,7 +5,7 @@ Rules
 - A new generation is given out only after its number is durable as reserved, so that no crash makes it twice. The number is
   reserved when the rebalance begins: by the time the members are back it usually is.
 - The join phase ends when every member's Join is parked and no id is pending, or when its time is up. All who wait are then
-  answered in the same instant.
+  answered in the same instant, the leader first: nobody gets an assignment before it has shared the partitions out.
 - What a rebalance began with is what was in force when the group was last Stable: members that went since are in it, and a
   rebalance that was overtaken changes nothing of it.
 Must not know: how a request looks.
@@ -187,7 +187,8 @@ def begin_generation(core: Core, group: ClassicGroup, now_ms: int) -> None:
     core.out.set_timer(timers.sync(group.group_id), rebalance.deadline_ms)
     enter(core, group, State.COMPLETING_REBALANCE, now_ms)
     group.begin_syncing()
-    for member in group.members.values():
+    leader = group.members[group.leader]
+    for member in [leader, *(member for member in group.members.values() if member is not leader)]:
         if member.is_new:
             member.is_new = False
             core.out.cancel_timer(timers.new_member(group.group_id, member.member_id))

@@ -84,7 +84,7 @@ def check_group(code: ErrorCode, group: Group | None, event: ConsumerHeartbeat) 
     if code:
         return refusal(code, "The group cannot be asked at the moment.")
     if event.epoch != 0 and (group is None or group.modern is None):
-        return refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no consumer group {event.group_id!r}.")
+        return refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {event.group_id!r} not found.")
     return None
 
 
