@@ -79,6 +79,10 @@ class Mover(Readers):
 
     async def _goes_on(self, connection: Connection, client: Client) -> None:
         if client.is_classic:
-            assert await self._heartbeat(connection, client) in (0, TOLD_TO_JOIN, BEHIND), client
+            code = await self._heartbeat(connection, client)
+            assert code in (0, TOLD_TO_JOIN, BEHIND), client
+            if code == BEHIND:  # it was given a generation that never became Stable, and comes anew
+                self._reads(client, frozenset())
+                client.unsure = True
         else:
             await self._beat(connection, client)
