@@ -22,7 +22,7 @@ class Clock:
         return time.monotonic_ns() // 1_000_000
 
     def wall_ms(self) -> int:
-        return time.monotonic_ns() // 1_000_000 + self.wall_offset_ms
+        return self.now_ms() + self.wall_offset_ms
 
     def jumped(self) -> bool:
         """Whether the machine's clock was set since the last look; `wall_offset_ms` follows it."""

@@ -35,6 +35,7 @@ NUMBERS = struct.Struct(">qq")
 NAME = struct.Struct(">H")
 LARGEST_ENTRY_BYTES = 256 * 2**20
 NAMES_KEPT = 10_000
+"""Group ids that are kept as an entry has them."""
 JOURNAL_FOLDER = "__journal"
 CORRUPT = files.CORRUPT
 """How the name of a journal file that was set aside ends."""

@@ -29,7 +29,7 @@ class Network:
         """A request sets out. A lost one is never heard of again: its client must lose patience."""
         if self.dice.random() < self.doubling and may_come_twice(call.event):
             twin = Call(kind=call.kind, group_id=call.group_id, hear=lambda answer: None, event=again(call.event))
-            self._put(lambda twin: None if is_too_late(twin, call) else ask(twin), twin)
+            self._put(lambda late: None if is_too_late(late, call) else ask(late), twin)
         self._put(ask, call)
 
     def _put(self, ask: Callable[[Call], None], call: Call) -> None:

@@ -106,7 +106,6 @@ class KnownCommit(Known):
         "_event",
         "_fixed",
         "_groups",
-        "_has_metadata",
         "_head",
         "_layout",
         "_message",
@@ -127,7 +126,6 @@ class KnownCommit(Known):
         self._clock = broker.clock
         topics, partitions, entries = zip(*rows, strict=True)
         self._columns = topics, partitions, [entry.metadata for entry in entries]
-        self._has_metadata = event.has_metadata
         self._named = [(topic.name, self._registry.get(topic.name)) for topic in message.topics]
         self._layout = layout_of(len(request.frame), places, with_epoch=self._version >= EPOCH_SINCE)
         self._step = 3 if self._version >= EPOCH_SINCE else 2
@@ -158,7 +156,7 @@ class KnownCommit(Known):
                 instance_id=event.instance_id,
                 rows=self._rows(fields),
                 modern=event.modern,
-                has_metadata=self._has_metadata,
+                has_metadata=event.has_metadata,
             ),
             self.failed,
         )
@@ -176,8 +174,7 @@ class KnownCommit(Known):
         return list(zip(topics, partitions, entries, strict=False))
 
     def _reply(self, answer: CommitAnswer) -> None:
-        front, rest = self._accepted if answer is COMMITTED else self._parts_of(answer)
-        self.connection.answered(self, front + self.correlation + rest)
+        self.send(self._accepted if answer is COMMITTED else self._parts_of(answer))
 
 
 def layout_of(size: int, places: list[int], *, with_epoch: bool) -> struct.Struct:
