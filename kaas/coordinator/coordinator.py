@@ -48,7 +48,7 @@ from kaas.coordinator.modern import leave as consumer_leave
 from kaas.coordinator.modern.epochs import tell_holders, topic_changed
 from kaas.coordinator.modern.group import Member as ConsumerMember
 from kaas.coordinator.outbox import InFlight
-from kaas.coordinator.records import TRANSACTION_RECORDS, GroupStable
+from kaas.coordinator.records import GroupStable
 from kaas.coordinator.transactions import adding, ending, expiry, producers
 from kaas.coordinator.transactions.events import (
     AddToTransaction,
@@ -178,13 +178,13 @@ class Coordinator(Core):
 
     def _apply(self, durable: InFlight[Follower]) -> None:
         """Put a durable record into the state."""
-        group_id, record, count = durable.group_id, durable.record, len(self.groups)
-        if record is None or isinstance(record, TRANSACTION_RECORDS):
-            return
-        group = replay.apply(self.groups, group_id, record, self.wall_offset_ms)
+        group_id, groups = durable.group_id, self.groups
+        is_new = group_id not in groups
+        group = replay.apply(groups, group_id, durable.record, self.wall_offset_ms)
         if group is not None:
-            group.epoch, group.version = durable.epoch, durable.seq
-            if len(self.groups) > count:
+            group.epoch = durable.epoch
+            group.version = durable.seq
+            if is_new:
                 self.out.announce(group_id, GroupCreated())
 
     def _clock_moved(self, event: ClockMoved, now_ms: int) -> None:

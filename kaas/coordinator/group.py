@@ -93,11 +93,12 @@ class Group:
 
     def put_all(self, rows: OffsetRows) -> None:
         """As `put`; rows of one topic stand together."""
-        last: str | None = None
-        partitions: dict[int, OffsetEntry] = {}
+        last, offsets = None, self.offsets
         for topic, partition, entry in rows:
             if topic is not last:
-                last, partitions = topic, self.offsets.setdefault(topic, {})
+                if topic not in offsets:
+                    offsets[topic] = {}
+                last, partitions = topic, offsets[topic]
             partitions[partition] = entry
 
     def drop(self, topic: str, partition: int) -> bool:

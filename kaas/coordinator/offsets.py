@@ -48,8 +48,10 @@ def commit(core: Core, event: Commit, now_ms: int) -> None:
         member = group.classic.members.get(event.member_id)
         if member is not None:
             heard(core, group.classic, member, now_ms)
-    rows, bad = sorted_out(core, event.rows) if event.has_metadata else (event.rows, None)
-    answer = COMMITTED if bad is None else CommitAnswer(ErrorCode.NONE, bad)
+    rows, answer = event.rows, COMMITTED
+    if event.has_metadata:
+        rows, bad = sorted_out(core, rows)
+        answer = COMMITTED if bad is None else CommitAnswer(ErrorCode.NONE, bad)
     if not rows:
         core.out.reply(event.reply_to, answer)
         return

@@ -81,9 +81,9 @@ class Outbox(Generic[F]):
     def settle(self, up_to: int) -> list[InFlight[F]]:
         """What is in flight up to this number, oldest first; it is not in flight any more."""
         self.settled = max(self.settled, up_to)
-        settled = []
-        while self.in_flight and self.in_flight[0].seq <= up_to:
-            settled.append(self.in_flight.popleft())
+        settled, in_flight = [], self.in_flight
+        while in_flight and in_flight[0].seq <= up_to:
+            settled.append(in_flight.popleft())
         return settled
 
     def disown(self, group_id: str) -> list[F]:

@@ -36,18 +36,21 @@ from kaas.coordinator.records import (
 )
 
 
-def apply(groups: dict[str, Group], group_id: str, record: Record, wall_offset_ms: int) -> Group | None:
+def apply(groups: dict[str, Group], group_id: str, record: Record | None, wall_offset_ms: int) -> Group | None:
     """Put one record into the state; the group, if it is there afterwards. `wall_offset_ms` turns wall time into the clock of
-    `now_ms`."""
-    group, kind = groups.get(group_id), type(record)
-    if kind is GroupDeleted:
-        groups.pop(group_id, None)
+    `now_ms`. What is no group's record (null, one of a transactional id) changes nothing."""
+    kind = type(record)
+    applier = APPLIERS.get(kind)
+    if applier is None:
+        if kind is GroupDeleted:
+            groups.pop(group_id, None)
         return None
+    group = groups.get(group_id)
     if group is None:
         if kind in MAKE_NO_GROUP:
             return None
         group = groups[group_id] = new_group(group_id)
-    APPLIERS[kind](group, record, wall_offset_ms)
+    applier(group, record, wall_offset_ms)
     return group
 
 

@@ -81,12 +81,16 @@ def check_topic_name(name: str) -> None:
 
 
 class TopicRegistry:
-    """All topics. `settings` are the broker's settings by Kafka's names; topics follow them where they set nothing."""
+    """All topics. `settings` are the broker's settings by Kafka's names; topics follow them where they set nothing.
+
+    `changes` grows whenever a topic comes, goes or is another one than before.
+    """
 
     def __init__(self, data: Path, settings: Mapping[str, Any], resources: LogResources) -> None:
         self._folder = data / TOPICS_FOLDER
         self._settings = settings
         self._resources = resources
+        self.changes = 0
         self._topics: dict[str, Topic] = {}
         self._names: dict[uuid.UUID, str] = {}
         self._twins: dict[str, str] = {}
@@ -220,6 +224,7 @@ class TopicRegistry:
         self._topics = {other: kept for other, kept in self._topics.items() if other != name}
         self._names = {topic_id: kept for topic_id, kept in self._names.items() if kept != name}
         del self._twins[_folded(name)]
+        self.changes += 1
         for log in topic.partitions:
             log.delete()
         return aside
@@ -281,6 +286,7 @@ class TopicRegistry:
         self._topics = {**self._topics, **{topic.name: topic for topic in topics}}
         self._names = {**self._names, **{topic.topic_id: topic.name for topic in topics}}
         self._twins.update((_folded(topic.name), topic.name) for topic in topics)
+        self.changes += 1
         return topics
 
     def _log_config(self, configs: Mapping[str, str]) -> LogConfig:

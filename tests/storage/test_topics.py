@@ -214,6 +214,22 @@ def test_a_deleted_topic_is_gone_and_its_name_free(topics, tmp_path):
     assert written(registry(tmp_path), "a.b") == ["new"]
 
 
+def test_every_change_of_a_topic_is_counted_and_none_that_fails(topics):
+    counts = [topics.changes]
+    for change in (
+        lambda: topics.create("t", 1, {}),
+        lambda: topics.grow("t", 2),
+        lambda: topics.configure("t", {"retention.ms": "1"}),
+        lambda: topics.delete("t"),
+    ):
+        change()
+        counts.append(topics.changes)
+    assert counts == sorted(set(counts))
+    with pytest.raises(KafkaError):
+        topics.grow("t", 3)
+    assert topics.changes == counts[-1]
+
+
 def test_what_a_crash_left_half_done_is_removed(topics, tmp_path):
     topics.create("t", 1, {})
     aside = topics.delete("t")
