@@ -12,10 +12,16 @@ JUMP_MS = 1_000
 
 
 class Clock:
-    """`wall_offset_ms` is what to add to `now_ms` for ms since 1970."""
+    """`wall_offset_ms` is what to add to `now_ms` for ms since 1970. `seen_ms` is the wall time of the last `look`, for what is
+    done in one go."""
 
     def __init__(self) -> None:
         self.wall_offset_ms = self._measure()
+        self.seen_ms = self.wall_ms()
+
+    def look(self) -> None:
+        """Note what time it is."""
+        self.seen_ms = self.wall_ms()
 
     @staticmethod
     def now_ms() -> int:

@@ -6,7 +6,8 @@ Rules
   waits for it. Nothing is shared with other connections.
 - Bytes that wait behind a parked request are bounded: beyond that the socket is not read.
 - A client that does not read its answers is not served until it does; nor is one that used up its quota, for some time.
-- A frame that came alone may be one that came before (kaas.broker.known); it is served without being read again.
+- A frame that came alone may be one that came before (kaas.broker.known). It is held until the loop has read its other sockets,
+  and then served without being read again, if it is one.
 - Rounds in which nothing was heard, or nothing read, are counted here; how many are too many is not decided here.
 - Whatever cannot be read ends this connection with one log line.
 Must not know: what a request is (kaas.broker.request), APIs (kaas.broker.dispatch), how a client shows who it is
@@ -65,6 +66,9 @@ class Desk(Protocol):
     def serve(self, connection: Connection, payload: bytes) -> object | None:
         """Serve one payload; what stands for it until it is answered, null when it is done already."""
 
+    def hold(self, connection: Connection) -> None:
+        """Have it serve what it holds at the end of this round of the loop."""
+
     def serve_known(self, connection: Connection, known: Serve, data: bytes) -> bool:
         """Serve a frame that may have come before; whether it was recognised, and needs no more."""
 
@@ -76,6 +80,8 @@ class Connection(asyncio.Protocol):
     """
 
     __slots__ = (
+        "_held",
+        "_is_cut",
         "_known",
         "_mute",
         "_out",
@@ -109,8 +115,9 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._parked: object | None = None
+        self._held: bytes | None = None
         self._known: dict[int, Serve | None] = {}
-        self._serving = False
+        self._serving = self._is_cut = False
         self._ready = self._writable = True
         self._paused = False
         self._mute: asyncio.TimerHandle | None = None
@@ -135,7 +142,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.transport = self._out = None
         self._waiting.clear()
-        self._parked = None
+        self._parked = self._held = None
         self._known.clear()
         if self._mute is not None:
             self._mute.cancel()
@@ -143,22 +150,37 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.silent_rounds = 0
+        if self._held is not None:
+            self._held += data
+        elif self._known.get(len(data)) is None:
+            self._received(data)
+        else:
+            self._held = data
+            self.desk.hold(self)
+
+    def serve_held(self) -> None:
+        """Serve what looked like a frame that came before."""
+        data, self._held = self._held, None
+        if data is None or self.transport is None:  # the connection has ended meanwhile
+            return
         known = self._known.get(len(data))
         if (
-            known is not None
-            and self._parked is None
-            and self._ready
-            and not self._waiting
-            and not self._splitter.rest
-            and self.transport is not None
-            and self.desk.serve_known(self, known, data)
-        ):  # the frame was the next to be served, and it is
-            return
+            known is None
+            or self._is_cut
+            or self._parked is not None
+            or not self._ready  # else nothing waits: frames are served as they come
+            or not self.desk.serve_known(self, known, data)
+        ):
+            self._received(data)
+
+    def _received(self, data: bytes) -> None:
+        """Cut it into frames, and serve them."""
         try:
             frames = self._splitter.feed(data)
         except BadFrame as problem:
             self.refuse(str(problem))
             return
+        self._is_cut = bool(self._splitter.rest)
         for frame in frames:
             self._waiting.append(frame)
             self._waiting_bytes += len(frame) + FRAME_COST_BYTES
@@ -255,7 +277,7 @@ class Connection(asyncio.Protocol):
     @property
     def is_idle(self) -> bool:
         """Nobody waits for an answer here."""
-        return self._parked is None and not self._waiting
+        return self._parked is None and not self._waiting and self._held is None
 
     def is_stalled(self) -> bool:
         """Whether the client has answers to read, and has read nothing since this was asked last."""

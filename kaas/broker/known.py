@@ -98,7 +98,7 @@ class Repeated(Verbatim):
             return False
         self.correlation = data[HEAD_BYTES:CORRELATION_END]
         self.connection.park(self)
-        self._groups.gather(self._event, self.failed)
+        self._groups.gather(self._event, self)
         return True
 
     @abstractmethod

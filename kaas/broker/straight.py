@@ -19,18 +19,18 @@ NO_SOCKET = -1
 class Straight:
     """The way out of one connection. Its transport must be open, or closing and not lost yet: then the socket is its own."""
 
-    __slots__ = ("_fd", "_transport", "_waits")
+    __slots__ = ("_fd", "_is_free", "_transport")
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._fd = socket_of(transport)
-        self._waits = False
+        self._is_free = self._fd != NO_SOCKET
 
     def write(self, data: bytes) -> None:
         """Send, now or as soon as it can be."""
-        if self._waits:
-            self._waits = self._transport.get_write_buffer_size() > 0
-        if self._waits or self._fd == NO_SOCKET:
+        if not self._is_free:
+            self._is_free = self._fd != NO_SOCKET and self._transport.get_write_buffer_size() == 0
+        if not self._is_free:
             self._transport.write(data)
             return
         try:
@@ -38,7 +38,7 @@ class Straight:
         except OSError:
             sent = 0
         if sent < len(data):
-            self._waits = True
+            self._is_free = False
             self._transport.write(data[sent:])
 
 

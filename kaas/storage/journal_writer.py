@@ -1,9 +1,9 @@
 """The one thread that writes the journal: group commit.
 
 Job: take all entries that wait, write and flush them at once, report how far it got.
-Rules: entries are written in the order in which they were given, and only once they are handed over: whoever appends
-says when enough has gathered, so that the thread is woken once for all of it. While a flush runs, later
-rounds gather for the next one, so the busier the broker, the more entries share a flush. Nothing is retried: a batch
+Rules: entries are written in the order in which they were given. They are given many at a time, so that the thread is woken
+once for all of them. While a flush runs, later ones gather for the next one, so the busier the broker, the more entries share a
+flush. Nothing is retried: a batch
 that fails is reported as failed.
 Must not know: asyncio; `report` is called from this thread, and the event loop is woken by whoever passed it in.
 """
@@ -31,32 +31,22 @@ class Outcome:
 
 
 class JournalWriter:
-    """Owns a Journal. `append` and `hand_over` may be called from one thread only, the one that the event loop runs in."""
+    """Owns a Journal. `write` may be called from one thread only, the one that the event loop runs in."""
 
     def __init__(self, journal: Journal, report: Callable[[Outcome], None]) -> None:
         self._journal = journal
         self._report = report
-        self._gathered: list[bytes] = []
-        self._last = 0
         self._written = 0
         self._rounds: queue.SimpleQueue[tuple[list[bytes], int] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
-    def append(self, seq: int, entry: bytes) -> int:
-        """Entries must come with sequence numbers one by one. They are not written before `hand_over`; how many wait for it."""
-        self._gathered.append(entry)
-        self._last = seq
-        return len(self._gathered)
-
-    def hand_over(self) -> None:
-        """Have written what was appended."""
-        if self._gathered:
-            self._rounds.put((self._gathered, self._last))
-            self._gathered = []
+    def write(self, entries: list[bytes], last: int) -> None:
+        """Have entries written; `last` is the sequence number of the last of them, which come one by one."""
+        self._rounds.put((entries, last))
 
     def stop(self) -> None:
-        """Write what was handed over, then end. Blocks until that is done."""
+        """Write what was given, then end. Blocks until that is done."""
         self._rounds.put(None)
         self._thread.join()
         self._journal.close()

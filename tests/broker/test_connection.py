@@ -25,6 +25,7 @@ class Desk:
         self.served = []
         self.parked = []
         self.open = []
+        self.holding = []
 
     def opened(self, connection):
         if self.room:
@@ -43,6 +44,17 @@ class Desk:
             return request
         connection.answered(request, b"<" + payload + b">")
         return None
+
+    def hold(self, connection):
+        self.holding.append(connection)
+
+    def serve_known(self, connection, known, data):
+        return known(data)
+
+    def end_round(self):
+        holding, self.holding = self.holding, []
+        for connection in holding:
+            connection.serve_held()
 
     def answer_parked(self, data=b"<parked>"):
         connection, request = self.parked.pop(0)
@@ -208,6 +220,96 @@ def test_frames_may_be_limited_for_a_time():
     assert desk.served == [b"one", b"three"] and transport.closed
 
 
+def recognising(connection, *payloads):
+    """The frames that the connection serves as ones that came before."""
+    frames, served = [frame(payload) for payload in payloads], []
+
+    def serve(data):
+        if data not in frames:
+            return False
+        served.append(data)
+        connection.answered(None, b"<" + data[4:] + b">")
+        return True
+
+    for one in frames:
+        connection.remember(len(one), serve)
+    return served
+
+
+def test_a_frame_that_came_before_is_served_when_the_round_ends():
+    desk, connection, transport = opened()
+    served = recognising(connection, b"one")
+    connection.data_received(frame(b"one"))
+    assert desk.holding == [connection] and not served and not connection.is_idle
+    desk.end_round()
+    assert served and transport.written == [b"<one>"] and desk.served == [] and connection.is_idle
+
+
+@pytest.mark.parametrize("rest", [frame(b"two"), frame(b"two") + frame(b"three")[:5]])
+def test_what_comes_behind_a_frame_that_is_held_stays_behind_it(rest):
+    desk, connection, transport = opened()
+    served = recognising(connection, b"one")
+    connection.data_received(frame(b"one"))
+    connection.data_received(rest)
+    desk.end_round()
+    connection.data_received((frame(b"two") + frame(b"three"))[len(rest) :])
+    assert not served and desk.holding == []
+    assert transport.written == [b"<one>", b"<two>", b"<three>"]
+
+
+def test_bytes_as_long_as_a_frame_that_came_before_may_be_anything():
+    desk, connection, transport = opened()
+    served = recognising(connection, b"four")
+    for chunk in (b"\0\0\0\x0cfour", frame(b"four")):
+        connection.data_received(chunk)
+        desk.end_round()
+    assert not served and desk.served == [b"four\0\0\0\4four"]
+    connection.data_received(struct.pack(">i", -1) + b"four")
+    desk.end_round()
+    assert transport.closed
+
+
+def test_a_frame_that_is_held_waits_for_the_one_that_is_parked():
+    desk, connection, transport = opened()
+    served = recognising(connection, b"one")
+    connection.data_received(frame(b"park"))
+    connection.data_received(frame(b"one"))
+    desk.end_round()
+    assert not served and transport.written == []
+    desk.answer_parked()
+    assert transport.written == [b"<parked>", b"<one>"]
+
+
+def test_a_frame_that_is_held_waits_for_a_client_that_does_not_read():
+    desk, connection, transport = opened()
+    served = recognising(connection, b"one")
+    connection.data_received(frame(b"one"))
+    connection.pause_writing()
+    desk.end_round()
+    assert not served and desk.served == []
+    connection.resume_writing()
+    assert transport.written == [b"<one>"]
+
+
+def test_what_is_forgotten_while_it_is_held_is_read():
+    desk, connection, _ = opened()
+    served = recognising(connection, b"one")
+    connection.data_received(frame(b"one"))
+    connection.forget()
+    desk.end_round()
+    assert not served and desk.served == [b"one"]
+
+
+@pytest.mark.parametrize("end", [lambda one: one.refuse("a reason"), lambda one: one.connection_lost(None)])
+def test_nothing_is_served_of_a_connection_that_ends_while_it_holds_a_frame(end):
+    desk, connection, transport = opened()
+    served = recognising(connection, b"one")
+    connection.data_received(frame(b"one"))
+    end(connection)
+    desk.end_round()
+    assert not served and desk.served == [] and transport.written == []
+
+
 def test_what_is_recognised_can_be_forgotten():
     _, connection, _ = opened()
     connection.comes_again(7)
@@ -229,4 +331,26 @@ def test_answers_come_in_the_order_of_requests_however_the_bytes_are_cut(payload
     while desk.parked:
         desk.answer_parked()
     assert desk.served == payloads
+    assert transport.written == [b"<parked>" if p == b"park" else b"<" + p + b">" for p in payloads]
+
+
+@given(st.lists(st.sampled_from([b"one", b"park", b"a longer payload", b"two"]), max_size=12), st.data())
+@law
+def test_answers_come_in_that_order_too_where_some_requests_are_recognised(payloads, data):
+    desk, connection, transport = opened()
+    recognising(connection, b"one", b"a longer payload")
+    stream = b"".join(frame(payload) for payload in payloads)
+    ends = [0]
+    for payload in payloads:
+        ends.append(ends[-1] + len(frame(payload)))
+    cuts = sorted(data.draw(st.lists(st.one_of(st.sampled_from(ends), st.integers(0, len(stream))), max_size=12)))
+    for begin, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        connection.data_received(stream[begin:end])
+        if desk.parked and data.draw(st.booleans()):
+            desk.answer_parked()
+        if data.draw(st.booleans()):
+            desk.end_round()
+    desk.end_round()
+    while desk.parked:
+        desk.answer_parked()
     assert transport.written == [b"<parked>" if p == b"park" else b"<" + p + b">" for p in payloads]

@@ -1,5 +1,6 @@
 """From a payload to its handler; failures become answers or the end of a connection."""
 
+import asyncio
 import struct
 from types import SimpleNamespace
 
@@ -111,6 +112,31 @@ def test_a_fault_of_a_handler_ends_its_connection_and_no_other(desk, monkeypatch
         desk.serve(one, beat(3, False))
     assert transport.closed and not other.closed
     assert [entry["log_level"] for entry in logs] == ["error", "info"] and logs[0]["exc_info"]
+
+
+async def test_what_connections_hold_is_served_when_the_round_ends_and_then_decided_whatever_fails(monkeypatch):
+    order = []
+    broker = SimpleNamespace(
+        settings=Settings({"connections.max.idle.ms": -1}),
+        clock=SimpleNamespace(look=lambda: order.append("look")),
+        groups=SimpleNamespace(decide_gathered=lambda: order.append("decide")),
+    )
+    desk = Dispatcher(broker)
+    ends = [connected(desk) for _ in range(3)]
+
+    def serve(name):
+        if name == 1:
+            raise RuntimeError("broken")
+        order.append(name)
+        return True
+
+    for name, (connection, _) in enumerate(ends):
+        connection.remember(5, lambda data, name=name: serve(name))
+        connection.data_received(b"\0\0\0\1x")
+    assert order == []
+    await asyncio.sleep(0)
+    assert order == ["look", 0, 2, "decide"]
+    assert [transport.closed for _, transport in ends] == [False, True, False]
 
 
 def test_there_is_room_for_so_many_connections():

@@ -138,28 +138,40 @@ async def test_many_commits_are_flushed_without_waiting_for_more(lives, monkeypa
 
 
 def watched_shares(life, monkeypatch) -> list[int]:
-    """What has been persisted each time that a share is handed over to the journal's thread."""
-    handed, hand_over = [], life.groups._writer.hand_over
+    """What has been persisted each time that a share is given to the journal's thread."""
+    handed, write = [], life.groups._writer.write
 
-    def watched():
+    def watched(entries, last):
         handed.append(life.groups.coordinator.out.seq)
-        hand_over()
+        write(entries, last)
 
-    monkeypatch.setattr(life.groups._writer, "hand_over", watched)
+    monkeypatch.setattr(life.groups._writer, "write", watched)
     return handed
 
 
-async def test_what_a_round_brings_together_is_handled_at_its_end_in_the_order_in_which_it_came(lives):
+class Asker:
+    """Whoever gathers an event, and what it was told of a failure."""
+
+    def __init__(self, told=None, name="asker"):
+        self.told, self.name = told, name
+
+    def failed(self):
+        assert self.told is not None, "nothing was to fail"
+        self.told.append((self.name, str(sys.exc_info()[1])))
+
+
+async def test_what_was_gathered_is_decided_in_the_order_in_which_it_came_when_it_is_asked_for(lives):
     life = await lives()
     told = []
     for number in range(3):
         about = {"group_id": "g", "generation": 1, "member_id": f"{number}", "instance_id": None}
         life.groups.gather(
-            events.Heartbeat(reply_to=lambda code, n=number: told.append((n, int(code))), **about), pytest.fail
+            events.Heartbeat(reply_to=lambda code, n=number: told.append((n, int(code))), **about), Asker()
         )
     life.groups.submit(events.Heartbeat(reply_to=lambda code: told.append(("now", int(code))), **about))
     assert told == [("now", 25)]
-    await asyncio.sleep(0)
+    life.groups.decide_gathered()
+    life.groups.decide_gathered()
     assert told == [("now", 25), (0, 25), (1, 25), (2, 25)]
 
 
@@ -176,8 +188,8 @@ async def test_a_decision_that_fails_is_told_to_who_asked_and_keeps_none_of_its_
     for name in ("one", "bad", "two"):
         about = {"group_id": "g", "generation": 1, "member_id": name, "instance_id": None}
         event = events.Heartbeat(reply_to=lambda code, name=name: told.append(name), **about)
-        life.groups.gather(event, lambda name=name: told.append((name, str(sys.exc_info()[1]))))
-    await asyncio.sleep(0)
+        life.groups.gather(event, Asker(told, name))
+    life.groups.decide_gathered()
     assert told == [("bad", "a fault"), "one", "two"]
 
 
@@ -187,10 +199,10 @@ async def test_what_was_gathered_waits_while_an_event_is_handled(lives):
     about = {"group_id": "g", "generation": 1, "member_id": "m", "instance_id": None}
 
     def outer(code):
-        life.groups._handle_gathered()
+        life.groups.decide_gathered()
         told.append("outer")
 
-    life.groups.gather(events.Heartbeat(reply_to=lambda code: told.append("gathered"), **about), pytest.fail)
+    life.groups.gather(events.Heartbeat(reply_to=lambda code: told.append("gathered"), **about), Asker())
     life.groups.submit(events.Heartbeat(reply_to=outer, **about))
     assert told == ["outer", "gathered"]
 

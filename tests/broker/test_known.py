@@ -38,7 +38,12 @@ def reading(monkeypatch):
 
 
 async def commit(peer, version, offsets, **more):
-    answer = await peer.ask(OFFSET_COMMIT, version, **commit_values(offsets, **more))
+    """Offsets alone: what else is in a row says the same each time, so that the commit is recognised."""
+    values = commit_values(offsets, **more)
+    for topic in values["topics"]:
+        for row in topic["partitions"]:
+            row["committed_metadata"] = "same"
+    answer = await peer.ask(OFFSET_COMMIT, version, **values)
     return [[row.error_code for row in topic.partitions] for topic in answer.topics]
 
 
@@ -156,6 +161,19 @@ async def test_a_commit_for_a_topic_that_is_gone_or_new_is_read_again(tmp_path):
         assert await commit(peer, 8, {("t", 0): 4}) == [[3]]
         await create(peer, "t")
         assert await commit(peer, 8, {("t", 0): 5}) == [[0]]
+
+
+async def test_a_commit_stays_recognised_when_other_topics_come_and_go(tmp_path, reading):
+    async with serving(tmp_path) as peer:
+        await create(peer, "t")
+        for offset in (1, 2, 3):
+            await commit(peer, 8, {("t", 0): offset})
+        await create(peer, "u")
+        reading.count = 0
+        assert await commit(peer, 8, {("t", 0): 4}) == [[0]]
+        await peer.ask(DELETE_TOPICS, 5, topic_names=["u"])
+        assert await commit(peer, 8, {("t", 0): 5}) == [[0]]
+        assert reading.count == 1, "the deletion alone is read"
 
 
 async def test_a_refused_heartbeat_and_commit_say_why(tmp_path):

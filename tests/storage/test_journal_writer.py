@@ -47,12 +47,10 @@ def slow():
 
 def test_entries_that_come_while_a_flush_runs_share_the_next_one(slow):
     journal, writer, outcomes = slow
-    writer.append(1, b"a")
-    writer.hand_over()
+    writer.write([b"a"], 1)
     assert journal.entered.acquire(timeout=DEADLINE_S)
     for seq, entry in ((2, b"b"), (3, b"c"), (4, b"d")):
-        writer.append(seq, entry)
-        writer.hand_over()
+        writer.write([entry], seq)
     journal.let.release()
     assert journal.entered.acquire(timeout=DEADLINE_S)
     journal.let.release()
@@ -61,11 +59,9 @@ def test_entries_that_come_while_a_flush_runs_share_the_next_one(slow):
     assert journal.batches == [b"a", b"bcd"]
 
 
-def test_nothing_is_written_before_it_is_handed_over(slow):
+def test_entries_that_are_given_together_are_written_together(slow):
     journal, writer, outcomes = slow
-    writer.append(1, b"a")
-    writer.append(2, b"b")
-    writer.hand_over()
+    writer.write([b"a", b"b"], 2)
     assert journal.entered.acquire(timeout=DEADLINE_S)
     journal.let.release()
     assert outcomes.get(timeout=DEADLINE_S) == Outcome(first=1, last=2, file=1)
@@ -75,11 +71,9 @@ def test_nothing_is_written_before_it_is_handed_over(slow):
 def test_a_batch_that_fails_is_reported_as_failed_and_the_next_one_is_tried(slow):
     journal, writer, outcomes = slow
     journal.error = OSError("full")
-    writer.append(1, b"a")
-    writer.hand_over()
+    writer.write([b"a"], 1)
     assert journal.entered.acquire(timeout=DEADLINE_S)
-    writer.append(2, b"b")
-    writer.hand_over()
+    writer.write([b"b"], 2)
     journal.let.release()
     failed = outcomes.get(timeout=DEADLINE_S)
     assert (failed.first, failed.last, failed.error) == (1, 1, journal.error)
@@ -89,12 +83,11 @@ def test_a_batch_that_fails_is_reported_as_failed_and_the_next_one_is_tried(slow
     assert outcomes.get(timeout=DEADLINE_S) == Outcome(first=2, last=2, file=2)
 
 
-def test_a_stop_writes_what_was_handed_over_and_closes_the_journal(tmp_path):
+def test_a_stop_writes_what_was_given_and_closes_the_journal(tmp_path):
     outcomes = queue.Queue()
     writer = JournalWriter(Journal(tmp_path), outcomes.put)
     for seq in range(1, 101):
-        writer.append(seq, encode_entry("g", 1, seq, b""))
-        writer.hand_over()
+        writer.write([encode_entry("g", 1, seq, b"")], seq)
     writer.stop()
     ((_, path),) = files_of(tmp_path)
     assert [entry.version for entry in read_file(path, newest=True)] == list(range(1, 101))

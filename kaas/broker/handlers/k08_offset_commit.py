@@ -33,6 +33,8 @@ from kaas.wire.guard import array_length, compact_array_length, skip_compact, sk
 API = OFFSET_COMMIT
 EPOCH_SINCE, INSTANCE_SINCE, FLEXIBLE_SINCE, MODERN_SINCE, BY_ID_SINCE = 6, 7, 8, 9, 10
 RETENTION_UNTIL = 4
+LAYOUTS = 1_000
+"""Layouts of frames that are shared: most members' commits are laid out as those of another one."""
 MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
@@ -101,6 +103,7 @@ class KnownCommit(Known):
 
     __slots__ = (
         "_accepted",
+        "_changes",
         "_clock",
         "_columns",
         "_event",
@@ -126,8 +129,9 @@ class KnownCommit(Known):
         self._clock = broker.clock
         topics, partitions, entries = zip(*rows, strict=True)
         self._columns = topics, partitions, [entry.metadata for entry in entries]
+        self._changes = self._registry.changes
         self._named = [(topic.name, self._registry.get(topic.name)) for topic in message.topics]
-        self._layout = layout_of(len(request.frame), places, with_epoch=self._version >= EPOCH_SINCE)
+        self._layout = layout_of(len(request.frame), tuple(places), with_epoch=self._version >= EPOCH_SINCE)
         self._step = 3 if self._version >= EPOCH_SINCE else 2
         fields = self._layout.unpack(request.frame)
         self._head, self._fixed = fields[0], fields[2 :: self._step]
@@ -141,9 +145,8 @@ class KnownCommit(Known):
         fields = self._layout.unpack(data)
         if fields[0] != self._head or fields[2 :: self._step] != self._fixed:
             return False
-        for name, topic in self._named:
-            if self._registry.get(name) is not topic:  # gone, made anew, or grown
-                return False
+        if self._registry.changes != self._changes and not self._are_there():
+            return False
         self.correlation = fields[1]
         self.connection.park(self)
         event = self._event
@@ -158,14 +161,24 @@ class KnownCommit(Known):
                 modern=event.modern,
                 has_metadata=event.has_metadata,
             ),
-            self.failed,
+            self,
         )
+        return True
+
+    def _are_there(self) -> bool:
+        """Whether none of the topics is gone, made anew, or grown."""
+        changes = (
+            self._registry.changes
+        )  # before the topics: what changes while they are looked at is looked at next time
+        if any(self._registry.get(name) is not topic for name, topic in self._named):
+            return False
+        self._changes = changes
         return True
 
     def _rows(self, fields: tuple[Any, ...]) -> OffsetRows:
         """The rows with the offsets (and epochs) of a frame."""
-        now_ms, with_epoch = self._clock.wall_ms(), self._step == 3
         topics, partitions, metadata = self._columns
+        now_ms, with_epoch = self._clock.seen_ms, self._step == 3
         if len(topics) == 1:  # the iterators that make many rows in little time cost more than one
             epoch = fields[4] if with_epoch else -1
             return [(topics[0], partitions[0], OffsetEntry(fields[3], epoch, metadata[0], now_ms))]
@@ -177,7 +190,8 @@ class KnownCommit(Known):
         self.send(self._accepted if answer is COMMITTED else self._parts_of(answer))
 
 
-def layout_of(size: int, places: list[int], *, with_epoch: bool) -> struct.Struct:
+@functools.lru_cache(LAYOUTS)
+def layout_of(size: int, places: tuple[int, ...], *, with_epoch: bool) -> struct.Struct:
     """A frame of this many bytes as a head, a correlation id, and stretches with an offset (and an epoch) between each two."""
     parts, at = [f">{HEAD_BYTES}s{CORRELATION_END - HEAD_BYTES}s"], CORRELATION_END
     for place in places:

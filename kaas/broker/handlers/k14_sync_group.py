@@ -103,7 +103,7 @@ class KnownSync(Known):
             assignments=event.assignments,
             protocol_missing=event.protocol_missing,
         )
-        self._groups.gather(again, self.failed)
+        self._groups.gather(again, self)
         return True
 
     def _reply(self, answer: SyncAnswer) -> None:

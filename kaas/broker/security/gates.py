@@ -74,6 +74,9 @@ class CertificateGate:
     def serve(self, connection: Connection, payload: bytes) -> object | None:
         raise AssertionError("a connection is served by the desk behind this gate")
 
+    def hold(self, connection: Connection) -> None:
+        raise AssertionError("a connection is served by the desk behind this gate")
+
     def serve_known(self, connection: Connection, known: Serve, data: bytes) -> bool:
         raise AssertionError("a connection is served by the desk behind this gate")
 
@@ -107,6 +110,9 @@ class SaslGate:
 
     def closed(self, connection: Connection) -> None:
         self._desk.closed(connection)
+
+    def hold(self, connection: Connection) -> None:
+        self._desk.hold(connection)
 
     def serve_known(self, connection: Connection, known: Serve, data: bytes) -> bool:
         session = self._session(connection)
