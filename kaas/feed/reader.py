@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -123,7 +123,7 @@ class FeedReader:
         while True:
             try:
                 await self._session()
-            except* (RedisError, OSError, TimeoutError) as lost:
+            except (RedisError, OSError, TimeoutError) as lost:
                 self._lost(lost)
             pause = _BACKOFF_S[min(self._failures, len(_BACKOFF_S)) - 1]
             await asyncio.sleep(pause)
@@ -144,10 +144,10 @@ class FeedReader:
             self._url, socket_timeout=None, socket_connect_timeout=_ANSWER_WITHIN_S, retry=Retry(NoBackoff(), 0)
         )
 
-    def _lost(self, lost: BaseExceptionGroup[Exception]) -> None:
+    def _lost(self, lost: Exception) -> None:
         self._failures += 1
         if self.connected or self._failures == 1:
-            log.warning("the feed of %s is cut off: %r", self.cluster, lost.exceptions[0])
+            log.warning("the feed of %s is cut off: %r", self.cluster, lost)
         self.connected = False
 
     async def _session(self) -> None:
@@ -158,10 +158,7 @@ class FeedReader:
             if self._failures:
                 log.warning("the feed of %s is back", self.cluster)
                 self._failures = 0
-            async with asyncio.TaskGroup() as parts:
-                parts.create_task(self._follow(redis))
-                parts.create_task(self._poll_views(redis))
-                parts.create_task(self._hear_pulses(hearing))
+            await _first_to_fail(self._follow(redis), self._poll_views(redis), self._hear_pulses(hearing))
 
     def _heard(self) -> None:
         self._heard_at = self._clock()
@@ -259,6 +256,22 @@ class FeedReader:
         except Exception:
             self.skipped += 1
             log.exception("the feed of %s holds what its listener cannot take", self.cluster)
+
+
+async def _first_to_fail(*endless: Coroutine[Any, Any, None]) -> None:
+    """Run these until one fails, and raise its error; or until this is cancelled.
+
+    (Before Python 3.13 a task group whose parts fail in the moment in which it is cancelled tells of the failures alone.)
+    """
+    parts = [asyncio.create_task(one) for one in endless]
+    try:
+        done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+        for part in done:
+            part.result()
+    finally:
+        for part in parts:
+            part.cancel()
+        await asyncio.gather(*parts, return_exceptions=True)
 
 
 async def _scan(redis: Redis, key: str) -> AsyncIterator[tuple[str, bytes]]:

@@ -310,6 +310,23 @@ async def test_a_lost_server_is_told_and_found_again(tmp_path, told):
             assert not feed.is_cut_off()
 
 
+async def test_a_reader_that_is_cancelled_in_the_moment_in_which_it_loses_its_server_ends(feed, monkeypatch):
+    lost = asyncio.Event()
+
+    async def follow(redis):
+        await lost.wait()
+        raise ConnectionError("lost")
+
+    monkeypatch.setattr(feed, "_follow", follow)
+    task = asyncio.create_task(feed.run())
+    await until(lambda: feed.connected)
+    lost.set()
+    task.cancel()
+    async with asyncio.timeout(5):
+        await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
+
+
 async def test_one_load_without_following(writer, feed, told):
     writer.publish("one")
     await feed.load()
