@@ -31,7 +31,7 @@ class Clock:
         return self.now_ms() + self.wall_offset_ms
 
     def jumped(self) -> bool:
-        """Whether the machine's clock was set since the last look; `wall_offset_ms` follows it."""
+        """Whether the machine's clock was set since this was asked last; `wall_offset_ms` follows it."""
         measured = self._measure()
         if abs(measured - self.wall_offset_ms) < JUMP_MS:
             return False

@@ -171,7 +171,7 @@ class GroupService:
         )
 
     def gather(self, event: Event, asker: Asker) -> None:
-        """Handle an event together with others, when `decide_gathered` is called."""
+        """Handle an event together with others, when `decide_gathered` is called; `asker` is told if that fails."""
         self._gathered.append((event, asker))
 
     def decide_gathered(self) -> None:

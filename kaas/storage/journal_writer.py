@@ -3,8 +3,7 @@
 Job: take all entries that wait, write and flush them at once, report how far it got.
 Rules: entries are written in the order in which they were given. They are given many at a time, so that the thread is woken
 once for all of them. While a flush runs, later ones gather for the next one, so the busier the broker, the more entries share a
-flush. Nothing is retried: a batch
-that fails is reported as failed.
+flush. Nothing is retried: a batch that fails is reported as failed.
 Must not know: asyncio; `report` is called from this thread, and the event loop is woken by whoever passed it in.
 """
 

@@ -167,9 +167,7 @@ class KnownCommit(Known):
 
     def _are_there(self) -> bool:
         """Whether none of the topics is gone, made anew, or grown."""
-        changes = (
-            self._registry.changes
-        )  # before the topics: what changes while they are looked at is looked at next time
+        changes = self._registry.changes  # first: what changes while the topics are looked at is looked at next time
         if any(self._registry.get(name) is not topic for name, topic in self._named):
             return False
         self._changes = changes
